@@ -391,11 +391,10 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
             PreflightError: Also if the loop would chatter on a surface somewhere.
         """
         check = super().checked_path(q, terms)
-        wanted = self.settings if self._retuning is None else self._retuning.end
         times, inertias = self._load_inertias(check.rollout, _INSTANTS)
         for time, inertia in zip(times, inertias, strict=True):
             try:
-                check_compliance(wanted, inertia)
+                check_compliance(self.requested_settings, inertia)
             except AdmittanceError as error:
                 raise PreflightError([PathProblem(time, "", str(error))]) from None
         self.inertia = inertias[0]

@@ -67,6 +67,14 @@ class Clock(ABC):
             ros_time: The present time of ROS [ns].
         """
 
+    @abstractmethod
+    def stamp_seconds(self, now: int) -> float:
+        """Return a recent time on the clock of the stamps of samples [s].
+
+        Args:
+            now: The time.
+        """
+
     def count(self, seconds: float) -> int:
         """Return a duration in units of this clock."""
         return round(seconds / self.unit_s)
@@ -101,6 +109,10 @@ class LockstepClock(Clock):
         """Return the time stamp of the present tick [ns]."""
         return stamp_of(self.tick, self.period)
 
+    def stamp_seconds(self, now: int) -> float:
+        """Return the time of the tick [s]."""
+        return self.seconds(now)
+
 
 class WallClock(Clock):
     """A steady clock in nanoseconds, which never stops or jumps."""
@@ -119,3 +131,7 @@ class WallClock(Clock):
     def message_time(self, ros_time: int) -> int:
         """Return the time of ROS [ns]."""
         return ros_time
+
+    def stamp_seconds(self, now: int) -> float:
+        """Return the time by the system clock [s], as in stamps of real drivers."""
+        return self.seconds(now) + (time.time() - time.monotonic())

@@ -113,6 +113,21 @@ def delay_margins(settings: ControlSettings, delay_periods: float) -> dict[str, 
     return {**margins, force: force_delay_margin(K, period, delay_periods)}
 
 
+def largest_sample_age(settings: ControlSettings) -> tuple[str, float]:
+    """Return the age of samples at which the least delay margin is one period [s], and its servo.
+
+    After the age, the command takes up to a period (none if `command_delay_periods` is 0). A
+    longer command delay, which counts from the measurement too, contains the age. The age is
+    infinite for laws without a servo of the object.
+    """
+    facts = settings.law_facts
+    if not (facts.jointed or (facts.holds_object and "object" in facts.gains)):
+        return "", inf
+    margins = delay_margins(settings, min(settings.command_delay_periods, 1))
+    servo = min(margins, key=margins.__getitem__)
+    return servo, margins[servo] - settings.period
+
+
 def delay_margin(gains: PidGains, period: float = 0.0, delay_periods: float = 0.0) -> float:
     """Return the delay margin: the additional delay at which the loop becomes unstable [s].
 

@@ -187,8 +187,7 @@ class ImpedanceLaw(HybridLaw):
         """
         super().check_start(q, qd)
         self.inertia = self.hybrid_system.load_inertia(self.kernel.joints(q), self.reference.start)
-        wanted = self.settings if self._retuning is None else self._retuning.end
-        check_springs(wanted, self.inertia[None])
+        check_springs(self.requested_settings, self.inertia[None])
 
     def check_gains(self, settings: ControlSettings) -> None:
         """Check springs of the object at the start, or along the path, that was checked last."""

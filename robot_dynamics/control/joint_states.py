@@ -7,7 +7,7 @@ Controller and guard fill it and compute from it. Names decide, never the order 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -19,13 +19,14 @@ from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.streams import StreamError, StreamWatch, of_length
+from robot_dynamics.control.streams import WINDOW_S, StreamError, StreamWatch, of_length
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.wording import apart
 
 _LONG_AGO = -1e12  # before any sample [s]
 _MOST_SKEW = 0.75  # largest skew without a warning [control periods]
+_LARGEST_AGE_S = 1.0  # a larger age is the offset of a clock, or a stamp of simulated time [s]
 _WARNING_S = 1.0  # duration of a warning about the skew after its last cause [s]
 
 
@@ -193,6 +194,8 @@ class JointStates:
         self._skewed_at: int | None = None  # time of the last skew that is worth a warning
         self._last_skew_s = 0.0  # that skew [s]
         self.sampled = np.full(len(self.watches), _LONG_AGO)
+        # Ages of the samples at control instants, by arm (k,) [s].
+        self._ages: deque[Array] = deque(maxlen=round(WINDOW_S * control.rate_hz) or 1)
         self._control_hz = control.rate_hz
         self._least_hz = (1.0 - rate_tolerance) * control.rate_hz
         self.complaints: dict[str, str] = {}
@@ -232,6 +235,29 @@ class JointStates:
                     f"{self._least_hz:g} a second."
                 )
         return ""
+
+    def age_warning(self, largest_s: float) -> str:
+        """Return a sentence about the arm whose samples are older than a limit, if any.
+
+        The age is the mean over the control instants of the last half second of the present time
+        minus the stamp. Negative ages and ages above 1 s come from clocks that differ, or from
+        simulated time, and say nothing about the delay.
+
+        Args:
+            largest_s: Limit of the age [s].
+        """
+        if not self._ages:
+            return ""
+        ages = np.mean(self._ages, axis=0)
+        ages[ages > _LARGEST_AGE_S] = 0.0
+        oldest = int(np.argmax(ages))
+        if ages[oldest] <= largest_s:
+            return ""
+        found, most = apart(1e3 * ages[oldest], 1e3 * largest_s)
+        return (
+            f"joint states of arm {self.watches[oldest].name!r} are {found} ms old when they are "
+            f"used; expected at most {most} ms"
+        )
 
     @property
     def ready(self) -> bool:
@@ -338,7 +364,9 @@ class JointStates:
         self.skew_s = self._clock.seconds(max(stamps) - min(stamps)) if stamps else 0.0
         if self.skew_s > _MOST_SKEW * self._period:
             self._skewed_at, self._last_skew_s = now, self.skew_s
-        return self.state()
+        q, qd = self.state()
+        self._ages.append(self._clock.stamp_seconds(now) - self.sampled)
+        return q, qd
 
     def state(self) -> tuple[Array, Array]:
         """Return positions and velocities (na,) of all arms at the time of the newest sample.

@@ -189,6 +189,11 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         """
         self._followed.follow(self.bodies(plan, tick), tick)
 
+    @property
+    def requested_settings(self) -> ControlSettings:
+        """The settings with the last requested gains, which the next start uses."""
+        return self.settings if self._retuning is None else self._retuning.end
+
     def check_gains(self, settings: ControlSettings) -> None:
         """Refuse gains that the sampled loop does not bear; see `retune`."""
         check_gains(with_gains(self.settings, settings))
@@ -213,8 +218,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         """Follow the plan from its beginning, with the last requested gains."""
         self._followed.restart()
         self._ran = self.reference
-        if self._retuning is not None:
-            self.settings, self._retuning = self._retuning.end, None
+        self.settings, self._retuning = self.requested_settings, None
 
     def _retune(self, ramp: GainRamp) -> None:
         """Take one step towards other gains; the contribution of integrals to the torque stays."""

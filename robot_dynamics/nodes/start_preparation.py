@@ -20,6 +20,8 @@ from rclpy.node import Node
 
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import StaleStreamError
+from robot_dynamics.control.gains import largest_sample_age
+from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.resume import Way
 from robot_dynamics.control.start_check import NotAtRestError
 from robot_dynamics.errors import RobotDynamicsError
@@ -82,7 +84,7 @@ def _do(check: Callable[[], None], outcome: Future[None]) -> None:
 
 
 class StartConditions:
-    """The conditions of a start: guard, other publishers of commands, drives, rates of samples.
+    """The conditions of a start: guard, other publishers, drives, rates and ages of samples.
 
     Args:
         node: The controller's node.
@@ -122,7 +124,7 @@ class StartConditions:
             GuardError: If the guard is in charge, or is required and missing.
             OtherPublisherError: If another node publishes commands.
             SafetyError: If properties of the drives are not stated.
-            NotYetError: If the rate of samples is too low.
+            NotYetError: If the rate of samples is too low, or their age too large for the gains.
         """
         if self._link is not None:
             self._link.require_guard()
@@ -133,7 +135,24 @@ class StartConditions:
         slow = self._loop.joint_states.rate_warning
         if slow:
             raise NotYetError(f"start refused: {slow}")
-        return known and self._loop.joint_states.rates_known
+        if not self._loop.joint_states.rates_known:  # nor a mean of the ages
+            return False
+        self._require_recent_samples()
+        return known
+
+    def _require_recent_samples(self) -> None:
+        """Refuse samples whose age leaves less than a period of delay margin."""
+        law = self._loop.law
+        if not isinstance(law, PlannedLaw):
+            return
+        servo, largest = largest_sample_age(law.requested_settings)
+        old = self._loop.joint_states.age_warning(largest)
+        if old:
+            raise NotYetError(
+                f"start refused: {old} with the gains of control.{servo.partition('.')[0]}: "
+                "raise realtime_priority, lower these gains, use a faster topic, or synchronise "
+                "the clocks."
+            )
 
     def require_known(self, asked_at: float) -> None:
         """Refuse a start until all conditions are checked, with states received after a time [s].

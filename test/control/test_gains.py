@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from robot_dynamics.control.gains import (
     delay_margin,
     force_delay_margin,
     largest_bandwidth,
+    largest_sample_age,
     posture_gains,
     sampled_spectral_radius,
     servo_gains,
@@ -159,6 +162,25 @@ def test_the_largest_bandwidth_is_the_last_that_is_accepted():
     with pytest.raises(GainError, match=r"object: .* 500 Hz with 1 period ") as caught:
         check_gains(ControlSettings(object=ServoSettings(largest * 1.001, 1.0, 0.0)))
     assert caught.value.largest == pytest.approx(largest, rel=1e-6)
+
+
+def test_the_largest_age_of_samples_leaves_one_period_of_margin():
+    """The sampled loop is stable with this age and 0.95 periods, and unstable with 1.05."""
+    settings = ControlSettings(object=ServoSettings(40.0, 1.0, 20.0))
+    servo, age = largest_sample_age(settings)
+    assert servo == "object"
+    for periods, stable in ((0.95, True), (1.05, False)):
+        delay = settings.command_delay_periods + age / settings.period + periods
+        radius = sampled_spectral_radius(servo_gains(settings.object), settings.period, delay)
+        assert (radius < 1.0) == stable
+    # The delay that is stated counts from the measurement: it contains the age.
+    assert largest_sample_age(replace(settings, command_delay_periods=3)) == (servo, age)
+    sooner = largest_sample_age(replace(settings, command_delay_periods=0))[1]
+    assert sooner == pytest.approx(age + settings.period)
+    forces = ControlSettings(internal_force=ForceServoSettings(100.0))
+    assert largest_sample_age(forces)[0] == "internal_force"
+    for law in ("gravity", "impedance"):
+        assert largest_sample_age(ControlSettings(law=law)) == ("", np.inf)
 
 
 def test_defaults_pass_and_other_servos_are_checked():

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -431,3 +432,61 @@ def test_a_gap_of_numbers_is_no_jump_of_time():
     assert small.jumped == []
     small.take(NAMES, stamp=99)
     assert small.jumped == ["left", "right"]
+
+
+class Steady(WallClock):
+    """A clock whose distance from the system clock is exact on a busy machine too."""
+
+    def stamp_seconds(self, now):
+        """Return a time in 2001."""
+        return self.seconds(now) + 1e9
+
+
+def test_stamps_are_by_the_system_clock():
+    """To ten seconds, on a machine that is busy."""
+    clock = WallClock(SCENARIO.control.period)
+    assert clock.stamp_seconds(clock.now()) == pytest.approx(time.time(), abs=10.0)
+
+
+def aged(left_s, right_s, arms=None, count=5):
+    """Return joint states of arms whose last samples have these ages at their use [s]."""
+    clock = Steady(SCENARIO.control.period)
+    arms = arms or joint_states(clock, state=State.INACTIVE)[0]
+    for _ in range(count):
+        now = arms.now + PERIOD
+        for arm, age in (("left", left_s), ("right", right_s)):
+            stamp = round((clock.stamp_seconds(now) - age) * 1e9)
+            bring(arms, arm, stamp, now, rate=0.0)
+        arms.use(now)
+    return arms
+
+
+def test_the_age_of_samples_at_their_use():
+    """It is compared with a limit, from both sides; an arm is extrapolated by up to a period."""
+    period = SCENARIO.control.period
+    assert joint_states(WallClock(period))[0].age_warning(0.0) == ""  # none was used
+    assert aged(0.0049, 0.0049).age_warning(0.005) == ""
+    assert aged(0.0049 + period, 0.0).age_warning(0.005) == ""
+    sentence = (
+        "joint states of arm 'left' are 5.1 ms old when they are used; expected at most 5 ms"
+    )
+    assert aged(0.0051, 0.0051).age_warning(0.005) == sentence
+    assert aged(0.0051 + period, 0.0).age_warning(0.005) == sentence
+
+
+def test_ages_by_other_clocks_are_not_judged():
+    """Stamps ahead, or behind by more than a second; the other arm is still judged."""
+    for age in (-3e7, -0.5, 1.01, 9e8):
+        assert aged(age, age).age_warning(0.005) == ""
+        assert "arm 'right'" in aged(age, 0.01).age_warning(0.005)
+    assert "arm 'left' are 990 ms" in aged(0.99, 0.99).age_warning(0.005)
+
+
+def test_the_age_is_a_mean_over_half_a_second():
+    """Of 250 control instants at 500 Hz, and no longer."""
+    arms = aged(0.010, 0.010, count=150)
+    aged(0.0, 0.0, arms, count=100)
+    assert "are 6 ms old" in arms.age_warning(0.0059)
+    assert arms.age_warning(0.0061) == ""
+    aged(0.0, 0.0, arms, count=50)
+    assert "are 4 ms old" in arms.age_warning(0.0039)

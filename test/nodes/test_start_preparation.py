@@ -9,13 +9,17 @@ import threading
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.gains import largest_sample_age
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.nodes import start_preparation
 from robot_dynamics.nodes.heartbeat import GuardError
@@ -213,7 +217,7 @@ class World:
         self.guard = self.slow = ""
         self.other_publishers_known = self.drives_known = self.rates_known = True
         self.received_at = time.monotonic() + 1.0
-        loop = SimpleNamespace(joint_states=self, clock=clock(0.002))
+        loop = SimpleNamespace(joint_states=self, clock=clock(0.002), law=None)
         self.conditions = StartConditions(
             None,
             loop,
@@ -278,6 +282,41 @@ def test_violated_conditions_are_refused():
     assert world.conditions.guard_refusal() == "the guard is in charge."
     world.guard = ""
     assert world.conditions.guard_refusal() == ""
+
+
+@pytest.mark.parametrize("bandwidth", [40.0, 80.0])
+def test_samples_that_are_too_old_for_the_gains(bandwidth):
+    """An age that is just below the largest of a bandwidth passes, and just above is refused."""
+    scenario = load_scenario("lift_box", [f"control.object.bandwidth={bandwidth}"])
+    servo, largest = largest_sample_age(scenario.control)
+    loop = control_loop(scenario, clock=WallClock(scenario.control.period))
+    world, states = World(), loop.joint_states
+    loop.clock.stamp_seconds = lambda now: 1e9 + 1e-9 * now  # exact on a busy machine too
+    world.conditions._loop = SimpleNamespace(joint_states=world, clock=loop.clock, law=loop.law)
+    world.age_warning = states.age_warning
+    for age, refused in ((0.99 * largest, False), (1.01 * largest, True), (2.0, False)):
+        states._ages.clear()
+        now = loop.clock.now()
+        for name, arm in states.arms.items():
+            arm.watch.forget()
+            zeros = np.zeros(len(arm.joints))
+            stamp = round(1e9 * (loop.clock.stamp_seconds(now) - age))
+            states.take(name, stamp, list(arm.joints), zeros, zeros, now)
+        states.use(now)
+        if not refused:
+            assert world.conditions.require()
+            continue
+        with pytest.raises(NotYetError) as caught:
+            world.conditions.require()
+        assert f"are {1e3 * age:.3g} ms old" in str(caught.value)
+        assert f"at most {1e3 * largest:.3g} ms with the gains of control.{servo}:" in str(
+            caught.value
+        )
+    world.age_warning, world.rates_known = lambda limit: "old", False
+    assert not world.conditions.require()  # half a second is not over
+    slower = scenario.changed([f"control.object.bandwidth={0.5 * bandwidth}"])
+    loop.law.retune(slower.control)  # the gains that the start will use count
+    assert largest_sample_age(loop.law.requested_settings)[1] > 1.5 * largest
 
 
 def test_a_state_newer_than_the_request_is_waited_for():

@@ -65,7 +65,7 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
         "place_error_deg": None,
     }
     places, released = recording.get("places"), [one for one in phases if one.name == "release"]
-    if len(released) == len(places):
+    if released and len(released) == len(places):
         off = poses[-1] - np.array(places[-1])
         turn = product(poses[-1][3:], conjugate(np.array(places[-1][3:])))
         figures["place_error_m"] = float(np.linalg.norm(off[:3]))

@@ -235,7 +235,9 @@ def _broken(recording: Recording) -> list[str]:
 
 def _why_missing(recording: Recording, name: str) -> str:
     """Return the reason why a figure could not be computed; empty if unknown."""
-    if recording.metadata.get("task_failure"):
+    if recording.metadata.get("task_failure") or (
+        recording.metadata.get("phases") and recording.metadata.get("fault")
+    ):
         return "the task ended early"
     if name.endswith(_SETTLED) and not settled(recording).any():
         least = recording.metadata.get("first_settled_s")

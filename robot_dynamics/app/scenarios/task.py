@@ -17,24 +17,13 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
+from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release, SqueezeWrenches
 from robot_dynamics.control.task.gripper_grasp import GripperGrasp
 from robot_dynamics.control.task.grippers import Grippers
+from robot_dynamics.control.task.held_phases import HeldLaw, HeldPhase, Lift, PutBack, PutDown
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
-from robot_dynamics.control.task.phases import (
-    Approach,
-    Grasp,
-    HeldLaw,
-    HeldPhase,
-    Lift,
-    Move,
-    Phase,
-    PutBack,
-    PutDown,
-    Release,
-    Squeeze,
-    Wait,
-)
+from robot_dynamics.control.task.phases import TaskPhase, Wait
 from robot_dynamics.control.task_settings import (
     ApproachSettings,
     CarrySettings,
@@ -104,9 +93,9 @@ class _Phases:
             if (surface.kind, surface.part.kind) == ("plane", "face")
         }
 
-    def every(self) -> list[Phase]:
+    def every(self) -> list[TaskPhase]:
         """Return all phases."""
-        task, made = self._scenario.task, list[Phase]()
+        task, made = self._scenario.task, list[TaskPhase]()
         i = 0
         while i < len(task):
             own = task[i].own
@@ -147,7 +136,7 @@ class _Phases:
         open_hands = None if self.grippers is None else self.grippers.open
         return Release(self._arms, own, self._squeeze, open_hands)
 
-    def _retreat(self) -> tuple[Phase, ...]:
+    def _retreat(self) -> tuple[TaskPhase, ...]:
         """Return the phases of the safe end "retreat", with the last squeeze."""
         return self.release(ReleaseSettings()), self.move(MoveSettings(to="home"))
 
@@ -163,17 +152,17 @@ class _Phases:
             arms.advance_tools(lines.speeds(float(time)))
         return Approach(arms, own, arms.q.copy(), length)
 
-    def _hold(self, grasp: GraspSettings, task: tuple[PhaseSettings, ...]) -> list[Phase]:
+    def _hold(self, grasp: GraspSettings, task: tuple[PhaseSettings, ...]) -> list[TaskPhase]:
         """Return a grasp and the phases of the held object after it."""
         plan = plan_held(grasp, task, self._pose, self._supports, self._weight)
         law = self._held_law(_starting_at(self._scenario, self._pose, plan), self._system)
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
         internal = law.reference.rows(np.zeros(1))[0, law.internal_columns]
         wrenches = (S @ law.distribution.internal @ internal).reshape(-1, 6)
-        self._squeeze = Squeeze(internal, wrenches)
+        self._squeeze = SqueezeWrenches(internal, wrenches)
         held, rows = HeldLaw(law), surface_rows(self._scenario.cell)
         weight = float(np.linalg.norm(self._weight))
-        made: list[Phase] = []
+        made: list[TaskPhase] = []
         if self.grippers is None:
             made.append(Grasp(self._arms, grasp, self._squeeze))
         else:

@@ -220,11 +220,6 @@ class Lines:
         self._moves, self._length = np.ones(arms), length
         self.duration = PEAK_RATE * abs(length) / speed
 
-    @property
-    def stopped(self) -> bool:
-        """Whether all lines were ended early."""
-        return not self._moves.any()
-
     def stop(self, arm: int) -> None:
         """End the line of an arm where it is."""
         self._moves[arm] = 0.0

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.free_phases import Grasp, SqueezeWrenches
 from robot_dynamics.control.task.grippers import Grippers
-from robot_dynamics.control.task.phases import Grasp, Now, PhaseFailed, Squeeze
+from robot_dynamics.control.task.phases import Now, PhaseFailed
 from robot_dynamics.control.task_settings import GraspSettings
 
 
@@ -22,13 +23,13 @@ class GripperGrasp(Grasp):
     """
 
     def __init__(
-        self, arms: FreeArms, settings: GraspSettings, squeeze: Squeeze, grippers: Grippers
+        self, arms: FreeArms, settings: GraspSettings, squeeze: SqueezeWrenches, grippers: Grippers
     ) -> None:
         super().__init__(arms, settings, squeeze)
         self._grippers = grippers
 
     def begin(self, now: Now) -> None:
-        """See `Phase`."""
+        """See `TaskPhase`."""
         super().begin(now)
         own, search_s = self._settings, self._along.duration
         self._along = self._lines(own.touch_within_m, own.speed)

@@ -24,18 +24,10 @@ from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.free_phases import Grasp, Move, Release
 from robot_dynamics.control.task.grippers import Grippers
-from robot_dynamics.control.task.phases import (
-    Grasp,
-    HeldLaw,
-    HeldPhase,
-    Move,
-    Now,
-    Phase,
-    PhaseFailed,
-    Release,
-    Wait,
-)
+from robot_dynamics.control.task.held_phases import HeldLaw, HeldPhase
+from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
 
 _REST_S = 0.5  # rest at the end of a task, until it is over
@@ -92,7 +84,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         control: ControlSettings,
         safety: SafetySettings,
         arms: FreeArms,
-        phases: Sequence[Phase],
+        phases: Sequence[TaskPhase],
         home: Array,
         start: Array,
         places: Sequence[Array],

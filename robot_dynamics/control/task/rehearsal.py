@@ -21,7 +21,9 @@ from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.task.free_arms import FreeArms
-from robot_dynamics.control.task.phases import Grasp, HeldPhase, Now, Phase, PhaseFailed
+from robot_dynamics.control.task.free_phases import Grasp
+from robot_dynamics.control.task.held_phases import HeldPhase
+from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.wording import apart, outside
 
@@ -69,7 +71,7 @@ class Rehearsal(NamedTuple):
 def rehearse(
     arms: FreeArms,
     law: HybridLaw,
-    phases: Sequence[Phase],
+    phases: Sequence[TaskPhase],
     q: Array,
     pose: Array,
     safety: SafetySettings,

@@ -592,9 +592,11 @@ def test_every_threshold_has_a_figure(run):
     four = np.zeros((len(recording), 4))
     more = {"surface_slip": two, "slip_margin": two, "reference_contact_force": four}
     held = [["hinge", 2, "N"], ["hinge", 3, "N m"]]
+    task = {"phases": ["grasp"], "places": [], "torque_rate": 1.0}
+    more["phase"] = np.zeros(len(recording))
     contacts = Recording(
         {**recording.columns, **columns, **more},
-        {**recording.metadata, "slip_tolerance_m": 1.0, "holding_rows": held},
+        {**recording.metadata, "slip_tolerance_m": 1.0, "holding_rows": held, **task},
     )
     figures = report_of(contacts)
     for threshold in dataclasses.fields(ThresholdSettings):

@@ -46,7 +46,7 @@ def test_the_object_is_placed_and_the_arms_return(run):
     names = [one["name"] for one in run.report["phases"]]
     assert names == ["approach", "grasp", "lift", "carry", "put_down", "release", "move"]
     truth, joints = run.recording["object_pose"], run.recording["joint_position"]
-    np.testing.assert_allclose(truth[-1, :3], PLACE + [0.02, 0.01, 0.0], atol=2e-5)
+    np.testing.assert_allclose(truth[-1, :3], PLACE + np.array([0.02, 0.01, 0.0]), atol=2e-5)
     assert truth[:, 2].max() == pytest.approx(0.78, abs=2e-5)
     np.testing.assert_allclose(joints[[0, -1]], [HOME, HOME], atol=1e-4)
     assert not np.abs(run.recording["joint_velocity"][-1]).max() > 1e-4

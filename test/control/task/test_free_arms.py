@@ -63,9 +63,6 @@ def test_tools_move_straight_along_their_axes(arms):
     arms.advance_tools(lines.speeds(0.2))
     assert arms.qd[arms.system.arm_slices[0]].any()
     np.testing.assert_array_equal(arms.q[arms.system.arm_slices[1]], stays)
-    assert not lines.stopped
-    lines.stop(0)
-    assert lines.stopped
 
 
 def test_torques_follow_the_reference(arms):

@@ -35,6 +35,11 @@ ROWS = {"table": slice(0, 3), "floor": slice(3, 6)}
 AT = row_columns(6, 1)
 
 
+def raised(height):
+    """Return the pose at the start, higher by a height."""
+    return START + np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 0.0])
+
+
 def planned(settings, start=START):
     return plan_hybrid_reference(settings, start, ["squeeze"], ROWS, held_by_squeeze=True)
 
@@ -76,7 +81,7 @@ def test_the_way_of_the_object(held):
 def test_a_lifted_object_goes_back(held):
     """It touches from the beginning, because it may have been lifted only a little."""
     settings, (down, load) = plan_back(GraspSettings(40.0), LIFT, "table", WEIGHT)
-    plan = planned(settings, START + [0, 0, 0.1, 0, 0, 0, 0])
+    plan = planned(settings, raised(0.1))
     rows = plan.rows(np.array([0.0, down[1], load[1]]))
     np.testing.assert_array_equal(rows[:, AT["touch"]][:, 0], 1.0)
     np.testing.assert_allclose(rows[:, AT["contact"]][:, 0], [5.0, 5.0, 50.0], atol=1e-6)
@@ -103,11 +108,11 @@ def test_parts_can_be_moved(held):
 def test_supports_must_be_there():
     """The object stands on one at the start, and is put down from above."""
     grasp = GraspSettings()
-    with pytest.raises(ArgumentError, match="stands on no surface.*'table' is 0.006 m away"):
-        plan_held(grasp, PHASES, START + [0, 0, 0.006, 0, 0, 0, 0], SUPPORTS, WEIGHT)
-    plan_held(grasp, PHASES, START + [0, 0, 0.004, 0, 0, 0, 0], SUPPORTS, WEIGHT)
+    with pytest.raises(ArgumentError, match=r"stands on no surface.*'table' is 0.006 m away"):
+        plan_held(grasp, PHASES, raised(0.006), SUPPORTS, WEIGHT)
+    plan_held(grasp, PHASES, raised(0.004), SUPPORTS, WEIGHT)
+    on = PhaseSettings(put_down=PutDownSettings("shelf"))
     with pytest.raises(UnknownNameError, match="'shelf'"):
-        on = PhaseSettings(put_down=PutDownSettings("shelf"))
         plan_held(grasp, [*PHASES[:2], on], START, SUPPORTS, WEIGHT)
     for height, fits in ((0.011, True), (0.009, False)):
         phases = [PhaseSettings(lift=LiftSettings(height)), PhaseSettings(

@@ -44,6 +44,7 @@ def test_phases_in_an_order_that_hands_can_do():
         ([*GRASPED, *PUT[1:]], r"task\[3\] is 'release'.*closed in the air"),
         ([*GRASPED, PUT[0]], "ends with hands that are closed on the support"),
         ([*GRASPED, GRASPED[2]], r"expected carry, put_down or wait there"),
+        ([WAIT], "has no `grasp`"),
     ],
 )
 def test_impossible_orders_are_refused(phases, said):
