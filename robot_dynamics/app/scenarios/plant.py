@@ -104,15 +104,18 @@ def _variant(
     """Return a plant with the programs of another one's contact steps; None if it has others."""
     own, settings = scenario.plant, other.plant
     fixed = set(vars(own)) - _NUMBERS
-    same = scenario.cell is other.cell and scenario.control.period == other.control.period
+    control, theirs = scenario.control, other.control
+    same = scenario.cell is other.cell and control.period == theirs.period
+    same = same and control.law_facts == theirs.law_facts
     if not (same and all(getattr(own, name) == getattr(settings, name) for name in fixed)):
         return None
     if not isinstance(like.engine, ContactEngine) or own.payloads:
         return None
+    defines = control.internal_force, own.object_center_error
     scene = replace(like.scene, system=system)
-    if own.object_center_error != settings.object_center_error:  # internal forces differ
-        scene = scene_of(scenario, system)
-    return ScenePlant(scene, like.start, scenario.control.period, own, like.engine.variant)
+    if defines != (theirs.internal_force, settings.object_center_error):
+        scene = scene_of(scenario, system)  # with another definition of internal forces
+    return ScenePlant(scene, like.start, control.period, own, like.engine.variant)
 
 
 def _pad(settings: ContactSettings) -> Pad | None:

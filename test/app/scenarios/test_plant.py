@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated world of a scenario: what touches what, and where it truly is."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -57,6 +58,24 @@ def test_plants_that_differ_in_numbers_share_their_programs():
     moved = replace(plant, grasp_error={"left": PoseSettings(xyz=(0.0, 0.0, 1e-3))})
     other = replace(scenario, plant=moved)
     assert _variant(other, true_system(other, system), scenario, first) is None
+
+
+def test_plants_that_share_programs_have_their_own_internal_forces():
+    """The law defines them; a law of other contacts shares no programs."""
+    scenario, system, _, _ = prepared("tray")
+    first, control = make_plant(scenario, system), scenario.control
+    force = replace(control.internal_force, basis="orthonormal")
+    own = replace(scenario, control=replace(control, internal_force=force))
+    assert (plant := _variant(own, system, scenario, first)) is not None
+    shared, anew, other = [
+        each.scene.grasp_map.internal_force(np.arange(12.0))
+        for each in (plant, make_plant(own, system), first)
+    ]
+    assert np.array_equal(shared, anew)
+    assert np.abs(shared - other).max() > 1.0
+    impedance = copy(scenario)
+    vars(impedance)["control"] = replace(control, law="impedance")
+    assert _variant(impedance, system, scenario, first) is None
 
 
 def test_grasps_have_the_friction_of_the_scenario():
