@@ -66,7 +66,8 @@ def test_plants_that_share_programs_have_their_own_internal_forces():
     first, control = make_plant(scenario, system), scenario.control
     force = replace(control.internal_force, basis="orthonormal")
     own = replace(scenario, control=replace(control, internal_force=force))
-    assert (plant := _variant(own, system, scenario, first)) is not None
+    plant = _variant(own, system, scenario, first)
+    assert plant is not None
     shared, anew, other = [
         each.scene.grasp_map.internal_force(np.arange(12.0))
         for each in (plant, make_plant(own, system), first)
