@@ -210,7 +210,7 @@ class MachineLoop:
         shapes = [shape for _, shape in (*ports.inputs, *ports.outputs)]
         self.sizes = [8 * size for size in (*ports.input_sizes, *ports.output_sizes)]
         self._strides = [
-            8 * int(np.prod(shape[axis + 1 :])) for shape in shapes for axis in range(len(shape))
+            8 * prod(shape[axis + 1 :]) for shape in shapes for axis in range(len(shape))
         ]
         self._lengths = [length for shape in shapes for length in shape]
 

@@ -79,6 +79,7 @@ __all__ = [
     "Tensor",
     "Vector",
     "new_record",
+    "nothing",
     "routine",
     "zeros",
 ]
@@ -216,3 +217,8 @@ def routine(function: Callable[..., Any]) -> Routine:
     truth value or None.
     """
     return Routine(function)
+
+
+@routine
+def nothing() -> None:
+    """Do nothing, as a `Call` that is not needed."""

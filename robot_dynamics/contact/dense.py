@@ -14,6 +14,22 @@ def larger(a: float, b: float) -> float:
 
 
 @routine
+def copy(source: Vector, target: Vector) -> None:
+    """Copy the numbers of a vector."""
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@routine
+def total(x: Vector) -> float:
+    """Return the sum of the numbers of a vector."""
+    found = 0.0
+    for k in range(len(x)):
+        found += x[k]
+    return found
+
+
+@routine
 def along_row(J: Matrix, i: int, z: Vector) -> float:
     """Return the product of a row and a vector, in four sums that do not wait for one another."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0

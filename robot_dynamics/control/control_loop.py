@@ -503,6 +503,10 @@ class ControlLoop:
                 raise PreflightError([PathProblem(float(motion.times[row]), joint, sentence)])
         self._checked_start = np.array(q, dtype=float)
 
+    def take_path_check(self, other: ControlLoop) -> None:
+        """Take the result of `check_path` from a loop with an equal law and plan."""
+        self._checked_start = other._checked_start
+
     def start(self, now: int, tick: int) -> LawStep:
         """Start control from the state in the samples from topics.
 

@@ -203,6 +203,7 @@ class ScenePlant(Plant):
     Attributes:
         scene: Arms, object and their contacts.
         system: Arms and object.
+        start: Positions (nq,) of the start.
         drives: Limits and friction of the joints.
         faults: The faults, of which some may be on.
 
@@ -231,7 +232,7 @@ class ScenePlant(Plant):
         engine: EngineMaker | None = None,
     ) -> None:
         system, engine = scene.system, engine or _engine_of(scene, settings)
-        self._start = np.array(start, dtype=float)
+        self.start = np.array(start, dtype=float)
         na = len(system.joint_names)
         self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
         self.faults = Faults(self._arms, settings.faults, period, system.joint_names)
@@ -240,7 +241,7 @@ class ScenePlant(Plant):
         for _, carried in schedule:
             if carried not in engines:
                 own = replace(scene, system=with_payloads(system, carried)) if carried else scene
-                engines[carried] = engine(own, self._start, period, settings)
+                engines[carried] = engine(own, self.start, period, settings)
                 engines[carried].begin()  # it has all its parts from then on
         #: By the control period from which on each takes over the state of the one before.
         self._engines = {tick: engines[carried] for tick, carried in schedule}
@@ -332,7 +333,7 @@ class ScenePlant(Plant):
 
     def unloaded_wrenches(self) -> Array:
         """Return the mean readings (k, 6) of the wrist sensors at the start before the grasp."""
-        q = self._start[self.system.q_index]
+        q = self.start[self.system.q_index]
         return self._sensors.mean_of(self._tools.wrenches(q))
 
     def _advance(self, torque: Array, wrenches: Mapping[str, Array] | None) -> None:

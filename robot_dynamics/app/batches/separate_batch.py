@@ -50,10 +50,10 @@ class CellProcess:
 
     Args:
         scenario: The scenario of all cells.
-        overrides: Of each cell.
+        cells: Settings of each cell.
     """
 
-    def __init__(self, scenario: Scenario, overrides: Sequence[Sequence[str]]) -> None:
+    def __init__(self, scenario: Scenario, cells: Sequence[CellChanges]) -> None:
         self._line, theirs = Pipe()
         with theirs:
             number = theirs.fileno()
@@ -64,7 +64,7 @@ class CellProcess:
                 env={**os.environ, **ONE_THREAD},
             )
         weakref.finalize(self, _end, self._line, self._process)
-        self._line.send((scenario, overrides))
+        self._line.send((scenario, cells))
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """Return the result of a method of the cells.
@@ -92,8 +92,8 @@ class CellProcess:
 class _LocalCells:
     """`SeparateCells` in this process."""
 
-    def __init__(self, scenario: Scenario, overrides: Sequence[Sequence[str]]) -> None:
-        self._cells = SeparateCells(scenario, overrides)
+    def __init__(self, scenario: Scenario, cells: Sequence[CellChanges]) -> None:
+        self._cells = SeparateCells(scenario, cells)
 
     def ask(self, name: str, *arguments: Any) -> Any:
         """Return the result of a method of the cells."""
@@ -124,10 +124,9 @@ class SeparateBatch(BatchCells):
         super().__init__(scenario, count, -(-count // threads), threads)
         self._system = believed
         kind = CellProcess if threads > 1 else _LocalCells
-        overrides = [cell.overrides for cell in cells]
         # Start all of them before waiting for one.
         self._workers: dict[int, CellProcess | _LocalCells] = {
-            own.start: kind(scenario, overrides[own]) for own in self.parts
+            own.start: kind(scenario, cells[own]) for own in self.parts
         }
         self.refused: Ends = {}
         for own in self.parts:
@@ -139,8 +138,8 @@ class SeparateBatch(BatchCells):
         """Make some cells anew; see `BatchCells.change`."""
         refused: Ends = {}
         for own, here in self._by_part(cells):
-            overrides = {cell - own.start: cells[cell].overrides for cell in here}
-            refused |= self._ask_ends(own, "change", overrides)
+            changes = {cell - own.start: cells[cell] for cell in here}
+            refused |= self._ask_ends(own, "change", changes)
         return refused
 
     def reset(self, cells: NDArray[np.intp], seeds: Sequence[int] | None = None) -> None:
@@ -230,12 +229,12 @@ def serve(number: int) -> None:
     """
     with Connection(number) as line:
         try:
-            scenario, overrides = line.recv()
+            scenario, changes = line.recv()
             cells: SeparateCells | None = None
             while True:
                 name, arguments = line.recv()
                 try:
-                    cells = cells or SeparateCells(scenario, overrides)
+                    cells = cells or SeparateCells(scenario, changes)
                     line.send(("", getattr(cells, name)(*arguments)))
                 except ArgumentError as error:
                     line.send(("argument", str(error)))

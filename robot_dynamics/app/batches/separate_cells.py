@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.batches.batch_cells import TORQUE_NOT_FINITE, CellsSeen, Ends
+from robot_dynamics.app.batches.batch_cells import TORQUE_NOT_FINITE, CellChanges, CellsSeen, Ends
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.runs.report import figures_of, report_of
 from robot_dynamics.app.runs.run import sense_object
@@ -25,6 +25,7 @@ from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError, sentence_of
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.sensors import Measurement
 
@@ -44,34 +45,47 @@ class SeparateCells:
 
     Args:
         scenario: The scenario of all cells.
-        overrides: Of each cell.
+        cells: Settings of each cell.
     """
 
-    def __init__(self, scenario: Scenario, overrides: Sequence[Sequence[str]]) -> None:
+    def __init__(self, scenario: Scenario, cells: Sequence[CellChanges]) -> None:
         self._believed = believed = build_system(scenario)
         self._sizes = len(believed.joint_names), len(believed.arms)
         self._scenario = scenario
-        self._cells: list[_Cell | None] = [None] * len(overrides)
-        self._refused = self.change(dict(enumerate(overrides)))
+        self._cells: list[_Cell | None] = [None] * len(cells)
+        self._first: tuple[Scenario, ScenePlant] | None = None
+        self._of_scale = {1.0: believed}  # arms and object by the scale of links' masses
+        #: Loops whose path was checked, by control settings and start.
+        self._checked: dict[tuple[str, bytes], ControlLoop] = {}
+        self._refused = self.change(dict(enumerate(cells)))
 
-    def change(self, overrides: Mapping[int, Sequence[str]]) -> Ends:
+    def change(self, cells: Mapping[int, CellChanges]) -> Ends:
         """Make some cells anew, at their starts; return those that cannot be there, and why.
 
         Args:
-            overrides: Of each, by its number.
+            cells: Settings of each, by its number.
         """
         refused: Ends = {}
-        for number, changes in overrides.items():
+        for number, changes in cells.items():
             self._cells[number] = None
             try:
-                own = self._scenario.changed(changes)
-                plant = make_plant(own, true_system(own, self._believed))
+                own = replace(self._scenario, plant=changes.plant, control=changes.control)
+                plant = make_plant(own, self._true_system(own), like=self._first)
+                self._first = self._first or (own, plant)
                 self._cells[number] = _Cell(own, plant, plant.reset())
             except ArgumentError:
                 raise
             except RobotDynamicsError as error:
                 refused[number] = "refused", str(error)
         return refused
+
+    def _true_system(self, own: Scenario) -> GraspSystem:
+        """Return arms and object of a cell; descriptions are read once for each scale of links."""
+        scale = own.plant.link_mass_scale
+        if scale not in self._of_scale:
+            self._of_scale[scale] = build_system(own, scale)
+        alike = replace(own, plant=replace(own.plant, link_mass_scale=1.0))
+        return true_system(alike, self._of_scale[scale])
 
     def why_refused(self) -> Ends:
         """Return which cells cannot be there, and why."""
@@ -142,7 +156,13 @@ class SeparateCells:
                 loop = control_loop(own, self._believed, law=law)
                 if own.control.start.tare:
                     loop.tare(q, cell.plant.unloaded_wrenches())
-                loop.check(q, qd)
+                start = repr(own.control), q.tobytes()
+                if start in self._checked:
+                    loop.check_state(q, qd)
+                    loop.take_path_check(self._checked[start])
+                else:
+                    loop.check(q, qd)
+                    self._checked[start] = loop
                 cell.loop, cell.law = loop, copy.copy(law)
                 self._begin(cell, loop)
             except RobotDynamicsError as error:

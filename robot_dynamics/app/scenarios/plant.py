@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from robot_dynamics.app.scenarios.cell import (
@@ -22,6 +24,7 @@ from robot_dynamics.manipulation.contact_settings import (
     ContactSettings,
 )
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.contact.contact_engine import ContactEngine
 from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import ArmContact, Scene
@@ -54,7 +57,20 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
     return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
 
 
-def make_plant(scenario: Scenario, system: GraspSystem, start: Array | None = None) -> ScenePlant:
+#: Settings of a plant that change numbers and not the programs of its steps.
+_NUMBERS = {
+    "object_mass_scale", "object_center_error", "object_inertia_scale", "gravity_tilt",
+    "damping_scale", "friction_scale", "friction_velocity", "command_delay_periods",
+    "torque_limit", "sensors", "seed",
+}  # fmt: skip
+
+
+def make_plant(
+    scenario: Scenario,
+    system: GraspSystem,
+    start: Array | None = None,
+    like: tuple[Scenario, ScenePlant] | None = None,
+) -> ScenePlant:
     """Return the plant of a scenario, at its start.
 
     Args:
@@ -62,17 +78,44 @@ def make_plant(scenario: Scenario, system: GraspSystem, start: Array | None = No
         system: Arms and object as they truly are.
         start: Positions (nq,) of the start, see `standing_start`; by default the arms
             are at home for a task, else all tools are at their grasps.
+        like: A plant, with its tools at their grasps at the start, and its scenario. If the
+            scenarios differ in numbers of the plant alone, its start and the programs of its
+            contact steps are used again. It is not used with a `start`, or for a task.
 
     Raises:
         ReachError: If an arm does not reach its grasp.
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
+    if like is not None and start is None and not scenario.task:
+        plant = _variant(scenario, system, *like)
+        if plant is not None:
+            return plant
     if start is None and scenario.task:
         start = standing_start(scenario, system, scenario.home)
     elif start is None:
         start = closed_configuration(system, scenario.object_pose)
     scene = scene_of(scenario, system)
     return ScenePlant(scene, start, scenario.control.period, scenario.plant)
+
+
+def _variant(
+    scenario: Scenario, system: GraspSystem, other: Scenario, like: ScenePlant
+) -> ScenePlant | None:
+    """Return a plant with the programs of another one's contact steps; None if it has others."""
+    own, settings = scenario.plant, other.plant
+    fixed = set(vars(own)) - _NUMBERS
+    control, theirs = scenario.control, other.control
+    same = scenario.cell is other.cell and control.period == theirs.period
+    same = same and control.law_facts == theirs.law_facts
+    if not (same and all(getattr(own, name) == getattr(settings, name) for name in fixed)):
+        return None
+    if not isinstance(like.engine, ContactEngine) or own.payloads:
+        return None
+    defines = control.internal_force, own.object_center_error
+    scene = replace(like.scene, system=system)
+    if defines != (theirs.internal_force, settings.object_center_error):
+        scene = scene_of(scenario, system)  # with another definition of internal forces
+    return ScenePlant(scene, like.start, control.period, own, like.engine.variant)
 
 
 def _pad(settings: ContactSettings) -> Pad | None:

@@ -68,6 +68,8 @@ class ContactLaws(NamedTuple):
     #: touch moving bodies.
     stays: Mask
     shown: Indices  #: Which are points of shapes (s,).
+    padded: Indices  #: Rows of the normals of contacts with pads (p,).
+    held_group: int  #: Group of the object that pads push.
 
 
 def laws_of(terms: SceneTerms) -> ContactLaws:
@@ -113,6 +115,8 @@ def laws_of(terms: SceneTerms) -> ContactLaws:
         deep=deep,
         stays=np.array([True] * len(faces) + [_stays(p) for p in scene.points], dtype=bool),
         shown=np.flatnonzero(terms.seen),
+        padded=np.array([terms.holding + terms.width * c for c, _ in scene.pads], dtype=np.int64),
+        held_group=int(terms.groups.of_velocity[scene.system.object_v][0]) if scene.pads else 0,
     )
 
 
@@ -197,6 +201,9 @@ class StepState(MutableRecord):
     surfaces: SoftSurfaces
     account: EnergyAccount
     error: LawError  #: The largest since the start.
+    correction: float  #: Size of the last correction of positions [m or rad].
+    crowded: bool  #: Whether there were so many impacts in a step that some did not bounce.
+    trusted: float  #: The longest step to be tried next [s].
 
     def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
@@ -206,7 +213,7 @@ class StepState(MutableRecord):
         self.q[:], self.v[:] = there
         self.contacts.near[:], self.surfaces.used[:] = np.nan, laws.stiffness
         self.turning.slowing[:] = np.inf
-        self.turning.fresh = True
+        self.turning.fresh, self.trusted = True, np.inf
 
 
 class AppliedForces(MutableRecord):

@@ -20,6 +20,7 @@ from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.rigid_steps import BRAKES
 from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
+from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -52,13 +53,21 @@ class ContactEngine(SceneEngine):
         period: Control period [s].
         settings: Step (`step_s`) and friction; by default the step is the longest part of the
             period up to a quarter of a millisecond.
+        terms: Terms of the scene, if the caller has them already.
 
     Raises:
         ArgumentError: If the control period is not a whole number of steps, the object starts
             inside a rigid surface, or hinges and lines block the same motion.
     """
 
-    def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        start: Array,
+        period: float,
+        settings: PlantSettings,
+        terms: SceneTerms | None = None,
+    ) -> None:
         x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
         there = pose(x, rotation_of_quaternion(quaternion.tolist()))
         require_independent(scene.environment_joints, there)
@@ -68,7 +77,7 @@ class ContactEngine(SceneEngine):
         self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
-        self.stepping = TimeStepping(scene, coulomb=coulomb)
+        self.stepping = TimeStepping(scene, coulomb=coulomb, terms=terms)
         stops = Stops(scene.model, np.asarray(start, dtype=float))
         self._stopped_steps = StoppedSteps(self.stepping, stops)
         friction = self.stepping.friction
@@ -83,6 +92,13 @@ class ContactEngine(SceneEngine):
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
         self._now = ObservedContacts(self.stepping.terms)
+
+    def variant(
+        self, scene: Scene, start: Array, period: float, settings: PlantSettings
+    ) -> ContactEngine:
+        """Return an engine that shares the programs of this one; see `SceneTerms.variant`."""
+        terms = self.stepping.terms.variant(scene)
+        return ContactEngine(scene, start, period, settings, terms)
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -172,7 +188,7 @@ class ContactEngine(SceneEngine):
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.stepping
-        self._now.look(steps.q, steps.v, steps.state.contacts.pads)
+        self._now.look(steps.q, steps.v, steps.state.contacts)
         self._wrenches = self._now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
@@ -181,9 +197,9 @@ class ContactEngine(SceneEngine):
         steps, system = self.stepping, self.scene.system
         return Truth.of(
             steps.q[system.object_q],
-            self._now.object_twist,
+            self._now.seen.twist.copy(),
             self.scene.grasp_map.internal_force(self._wrenches.ravel()),
-            (*self._now.openings(steps.state.contacts), steps.correction),
+            (*self._now.openings(), steps.correction),
             torque.copy(),
         )
 

@@ -38,11 +38,6 @@ _SEARCH = 20  # ... and of a search between bounds
 _INFINITE, _NOWHERE = float("inf"), float("nan")
 
 
-@routine
-def nothing() -> None:
-    """Do nothing, for steps without this part."""
-
-
 class JointFriction(MutableRecord):
     """Friction of joints."""
 
@@ -55,6 +50,7 @@ class StepParts(NamedTuple):
     """Compiled parts of a step, each bound to its arrays."""
 
     rub: Call
+    press_pads: Call
     terms: Call
     begin: Call
     give_way: Call
@@ -79,12 +75,21 @@ def rub(friction: JointFriction, state: StepState, applied: AppliedForces) -> No
 
 
 @routine
+def press_pads(step: StepRecords) -> None:
+    """Take the normal forces of pads from the last step."""
+    padded = step.laws.padded
+    for i in range(len(padded)):
+        step.trial.applied.pressing[i] = step.state.contacts.force[padded[i]]
+
+
+@routine
 def attempt_step(parts: StepParts, springs: ContactSprings) -> None:
     """Find impulses, and velocities at the end of a step, that satisfy the laws.
 
     Laws of springs are solved by Newton's method, within bounds if it oscillates.
     """
     parts.rub()
+    parts.press_pads()
     parts.terms()
     parts.begin()
     parts.give_way()
@@ -293,9 +298,24 @@ def end_step(step: StepRecords) -> None:
 @routine
 def take_step(step: StepRecords) -> None:
     """Record a step, and update the state for the next step."""
+    take_pads(step)
     add_work(step)
     mark_pushed(step)
     foresee(step, remember_contacts(step))
+
+
+@routine
+def take_pads(step: StepRecords) -> None:
+    """Take moments and work of pads."""
+    terms, trial, moments = step.terms, step.trial, step.state.contacts.pads
+    power = 0.0
+    for k in range(len(terms.pad_force)):
+        power += terms.pad_force[k] * 0.5 * (terms.start[k] + trial.end.v[k])
+    for i in range(len(moments)):
+        for k in range(2):
+            moments[i, k] = terms.pads[i, k]
+    if len(moments) > 0:
+        step.state.account.pads[step.laws.held_group] += trial.h * power
 
 
 @routine

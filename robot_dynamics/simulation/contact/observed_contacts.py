@@ -9,7 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array, cross, length
-from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, routine, zeros
+from robot_dynamics.compile.routine import (
+    Indices,
+    Mask,
+    Matrix,
+    Tensor,
+    Vector,
+    new_record,
+    routine,
+    zeros,
+)
+from robot_dynamics.contact.dense import larger
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.simulation.contact.contact_arrays import ContactMemory, Rows
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, held, tilt_of
@@ -17,26 +27,30 @@ from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 
 
-class _ArmContact(NamedTuple):
-    """Constants of an arm's contact.
+class ArmContacts(NamedTuple):
+    """Constants of the arms' contacts."""
 
-    Attributes:
-        name: Name of the arm.
-        opens: Index of the contact among those that open; None if it holds.
-        rows: Its rows among all.
-        S: Directions of a contact that holds (6, d).
-        spin: Moment about the normal over the force along the row of the spin [m].
-        finger: Origin of its frame in the tool (3,).
-        normal: z axis of its frame in the tool (3,).
-    """
+    opens: Indices  #: Index of each among the contacts that open; -1 if it holds (k,).
+    first: Indices  #: Its first row (k,).
+    size: Indices  #: Number of its rows (k,).
+    S: Tensor  #: Directions of contacts that hold, as rows (k, 6, 6).
+    spin: Vector  #: Moment about the normal over the force along the row of the spin (k,) [m].
+    finger: Matrix  #: Origin of its frame in the tool (k, 3).
+    normal: Matrix  #: z axis of its frame in the tool (k, 3).
+    pad: Indices  #: Index of its pad; -1 without (k,).
 
-    name: str
-    opens: int | None
-    rows: slice
-    S: Array
-    spin: float
-    finger: Array
-    normal: Array
+
+class SeenContacts(NamedTuple):
+    """Contacts at one state."""
+
+    forces: Vector  #: Along all rows (b + w c,).
+    pads: Matrix  #: Moments of the pads on the object (p, 2) [N m].
+    loose: Mask  #: Which of the rows that hold are of open grasps (b,).
+    rest: Vector  #: Errors at which rows hold (b,) [m or rad].
+    along: Matrix  #: Moment and force of each arm on the object, in the contact's axes (k, 6).
+    wrenches: Matrix  #: The same about the origin of the arm's tool, in its axes (k, 6).
+    openings: Vector  #: Largest opening of rows that hold and are closed [m], [rad] (2,).
+    twist: Vector  #: Angular and linear velocity of the object's origin, world axes (6,).
 
 
 class _Shown(NamedTuple):
@@ -54,7 +68,7 @@ class ObservedContacts:
         layout: Terms of the scene.
 
     Attributes:
-        object_twist: Angular and linear velocity of the object's origin in world axes (6,).
+        seen: The contacts at the state.
     """
 
     def __init__(self, layout: SceneTerms) -> None:
@@ -62,19 +76,24 @@ class ObservedContacts:
         self._terms, model = layout.output(), scene.model
         self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
         self._find_terms = layout.bind_at(self._q, self._v, self._terms)
-        self._arms = _arm_contacts(layout)
+        self._names = [arm.name for arm in scene.system.arms]
+        self._arms = arms = _arm_contacts(layout)
         poses = [scene.contacts[i].contact.pose for i in (*scene.pushing, *scene.holding)]
         frames = np.array(poses).reshape(-1, 4, 4)
         count = layout.opening + len(scene.holding)
-        self._forces = np.zeros(len(self._terms.before))
+        rows, k = Rows(layout.holding, layout.width), len(scene.system.arms)
+        self.seen = seen = new_record(
+            SeenContacts, forces=len(self._terms.before), pads=(len(scene.pads), 2),
+            loose=layout.holding, rest=layout.holding, along=(k, 6), wrenches=(k, 6), openings=2,
+            twist=6,
+        )  # fmt: skip
         self._shown = new_record(
             _Shown, points=(count, 3), axes=(count, 3, 3), forces=(layout.opening, 3)
         )
         self._show = show_contacts.bind(
             self._terms, frames, scene.system.object_q.start, len(scene.pushing),
-            Rows(layout.holding, layout.width), self._forces, self._shown,
+            rows, seen.forces, self._shown,
         )  # fmt: skip
-        self._padded = {c: p for p, (c, _) in enumerate(scene.pads)}
         rotational = [
             [row.rotational for loop in model.loops for row in loop.type.rows],
             [False] * len(model.couplings),
@@ -83,25 +102,30 @@ class ObservedContacts:
                 for i in scene.holding
             ),
         ]
-        self._turned = np.array([flag for flags in rotational for flag in flags], dtype=bool)
-        self._no_pads = np.zeros((len(scene.pads), 2))
+        turned = np.array([flag for flags in rotational for flag in flags], dtype=bool)
+        self._see_motion = see_motion.bind(
+            self._terms, turned, scene.system.object_q.start, scene.system.object_v.start,
+            self._v, seen,
+        )  # fmt: skip
+        self._see_wrenches = see_wrenches.bind(self._terms, arms, seen)
 
-    def look(self, q: Array, v: Array, pads: Array | None = None) -> ObservedContacts:
+    def look(self, q: Array, v: Array, contacts: ContactMemory | None = None) -> ObservedContacts:
         """Observe a state, which replaces the one before.
 
         Args:
             q: Positions (nq,).
             v: Velocities (nv,).
-            pads: Moments of the pads on the object (p, 2) [N m]; zero by default.
+            contacts: Moments of pads, which grasps are open, and where the others closed; by
+                default pads exert none, and all are closed at their places.
         """
-        self._q[:], self._v[:] = q, v
+        self._q[:], self._v[:], seen = q, v, self.seen
+        seen.pads[:], seen.loose[:], seen.rest[:] = (
+            (0.0, False, 0.0)
+            if contacts is None
+            else (contacts.pads, contacts.loose, contacts.rest)
+        )
         self._find_terms()
-        #: Moments about x and y by each arm that pushes with a pad.
-        self._pads = (self._no_pads if pads is None else pads).tolist()
-        system = self._layout.scene.system
-        pose, own = self._terms.q[system.object_q], v[system.object_v]
-        self._R, self._x = rotation_of_quaternion(pose[3:].tolist()), pose[:3]
-        self.object_twist = np.concatenate([self._R @ own[:3], self._R @ own[3:]])
+        self._see_motion()
         return self
 
     def wrenches(self, forces: Array) -> Array:
@@ -110,14 +134,9 @@ class ObservedContacts:
         Args:
             forces: Along all rows (b + w c,).
         """
-        result = np.empty((len(self._arms), 6))
-        for i, (arm, at_contact) in enumerate(
-            zip(self._arms, self._along_axes(forces), strict=True)
-        ):
-            turn = self._terms.turns[i]
-            moment, force = turn @ at_contact[:3], turn @ at_contact[3:]
-            result[i, :3], result[i, 3:] = moment + cross(arm.finger, force), force
-        return result
+        self.seen.forces[:] = forces
+        self._see_wrenches()
+        return self.seen.wrenches.copy()
 
     def forces(self, wrenches: Array) -> Array:
         """Return the forces along all rows (b + w c,) of arms that exert wrenches (k, 6).
@@ -125,41 +144,32 @@ class ObservedContacts:
         Components that a contact cannot exert are left out; the inverse of `wrenches`.
         """
         layout = self._layout
-        forces = np.zeros(layout.holding + layout.width * layout.opening)
-        for i, arm in enumerate(self._arms):
-            turn = self._terms.turns[i]
+        forces, arms = np.zeros(layout.holding + layout.width * layout.opening), self._arms
+        for i, (first, count) in enumerate(zip(arms.first, arms.size, strict=True)):
+            turn, rows = self._terms.turns[i], slice(first, first + count)
             force = turn.T @ wrenches[i, 3:]
-            moment = turn.T @ (wrenches[i, :3] - cross(arm.finger, wrenches[i, 3:]))
-            if arm.opens is None:
-                forces[arm.rows] = np.linalg.lstsq(
-                    arm.S, np.concatenate([moment, force]), rcond=None
-                )[0]
+            moment = turn.T @ (wrenches[i, :3] - cross(arms.finger[i], wrenches[i, 3:]))
+            if arms.opens[i] < 0:
+                S, wrench = arms.S[i, :count].T, np.concatenate([moment, force])
+                forces[rows] = np.linalg.lstsq(S, wrench, rcond=None)[0]
             elif force[2] > 0.0:
-                forces[arm.rows][:3] = force[2], force[0], force[1]
+                forces[rows][:3] = force[2], force[0], force[1]
         return forces
 
     def rows(self, arm: int) -> slice:
         """Return the rows of an arm's contact."""
-        return self._arms[arm].rows
+        first = int(self._arms.first[arm])
+        return slice(first, first + int(self._arms.size[arm]))
 
     def apart(self, arm: int) -> tuple[float, float]:
         """Return distance [m] and angle [rad] between the tool and the grasp of a rigid grasp."""
         error = self._terms.error[self.rows(arm)]
         return length(error[3:]), length(error[:3])
 
-    def openings(self, contacts: ContactMemory | None = None) -> tuple[float, float]:
-        """Return the largest opening of bilateral contacts [m], [rad].
-
-        Args:
-            contacts: Which of these are open, and where the others closed; by default all are
-                closed at their places.
-        """
-        sizes, turned = np.abs(self._terms.error), self._turned
-        if contacts is not None:
-            closing = len(sizes)
-            sizes = np.abs(self._terms.error - contacts.rest[:closing])
-            sizes[contacts.loose[:closing]] = 0.0
-        return float(sizes[~turned].max(initial=0.0)), float(sizes[turned].max(initial=0.0))
+    def openings(self) -> tuple[float, float]:
+        """Return the largest opening of closed bilateral contacts [m], [rad]."""
+        distance, angle = self.seen.openings.tolist()
+        return distance, angle
 
     def reports(self, forces: Array, motion: TimeStepping) -> tuple[ContactReport, ...]:
         """Return a report of each contact.
@@ -171,12 +181,13 @@ class ObservedContacts:
             motion: Contact modes, and the resistance of hinges and lines.
         """
         scene, layout, terms = self._layout.scene, self._layout, self._terms
-        wrenches, arms = self._along_axes(forces), self._arms
-        self._forces[:] = forces
+        arms, self.seen.forces[:] = self._arms, forces
+        self._see_wrenches()
         self._show()
+        wrenches = self.seen.along.copy()
         points, axes, along = (array.copy() for array in self._shown)
         c, pushing = layout.opening, [wrenches[i] for i in scene.pushing]
-        tilts = [tilt_of(terms.turns[i].T @ arms[i].normal) for i in scene.pushing]
+        tilts = [tilt_of(terms.turns[i].T @ arms.normal[i]) for i in scene.pushing]
         rest = c - len(pushing)
         touching = motion.reports(
             terms,
@@ -188,34 +199,91 @@ class ObservedContacts:
         )
         holding, loose = {}, motion.state.contacts.loose
         for n, i in enumerate(scene.holding, c):
-            one = held(arms[i].name, points[n], axes[n], wrenches[i][3:], wrenches[i][:3])
-            if loose[arms[i].rows].any():
+            one = held(self._names[i], points[n], axes[n], wrenches[i][3:], wrenches[i][:3])
+            if loose[self.rows(i)].any():
                 one = one._replace(state=ContactMode.OPEN, gap=self.apart(i)[0])
             holding[i] = one
-        found = [holding.get(i) or touching[arm.opens or 0] for i, arm in enumerate(arms)]
+        found = [holding.get(i) or touching[opens] for i, opens in enumerate(arms.opens.tolist())]
         found += touching[len(pushing) :]
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
             if one.resists:
                 wrench[one.free] = next(resisted)
-            place = np.asarray(self._x + self._R @ one.part[:3, 3])
+            x, quaternion = np.split(terms.q[scene.system.object_q], [3])
+            R = rotation_of_quaternion(quaternion.tolist())
+            place = np.asarray(x + R @ one.part[:3, 3])
             found.append(held(one.name, place, one.frame[:3, :3].T, wrench[3:], wrench[:3]))
         return tuple(found)
 
-    def _along_axes(self, forces: Array) -> list[Array]:
-        """Return for each arm [moment; force] (6,) on the object, in the contact's axes."""
-        found = []
-        for arm in self._arms:
-            if arm.opens is None:
-                found.append(arm.S @ forces[arm.rows])
-                continue
-            normal, x, y, *spin = forces[arm.rows].tolist()
-            moment = spin[0] * arm.spin if arm.spin else 0.0
-            pad = self._padded.get(arm.opens)
-            about = (0.0, 0.0) if pad is None else self._pads[pad]
-            found.append(np.array([*about, moment, x, y, normal]))
-        return found
+
+@routine
+def see_motion(
+    terms: StepTerms, turned: Mask, object_q: int, object_v: int, v: Vector, seen: SeenContacts
+) -> None:
+    """Write the twist of the object and the openings of contacts that hold.
+
+    Args:
+        terms: At the state.
+        turned: Which gaps are angles (b,).
+        object_q: Index of the object's position.
+        object_v: Index of its velocity.
+        v: Velocities (nv,).
+        seen: Is written.
+    """
+    R = zeros(3, 3)
+    write_rotation(R, terms.q, object_q + 3)
+    for i in range(3):
+        seen.twist[i], seen.twist[3 + i] = 0.0, 0.0
+        for j in range(3):
+            seen.twist[i] += R[i, j] * v[object_v + j]
+            seen.twist[3 + i] += R[i, j] * v[object_v + 3 + j]
+    seen.openings[0], seen.openings[1] = 0.0, 0.0
+    for i in range(len(turned)):
+        if not seen.loose[i]:
+            k = 1 if turned[i] else 0
+            seen.openings[k] = larger(seen.openings[k], abs(terms.error[i] - seen.rest[i]))
+
+
+@routine
+def see_wrenches(terms: StepTerms, arms: ArmContacts, seen: SeenContacts) -> None:
+    """Write the wrenches of the arms on the object."""
+    along, forces, turns, wrenches = seen.along, seen.forces, terms.turns, seen.wrenches
+    for i in range(len(along)):
+        n = arms.first[i]
+        for k in range(6):
+            along[i, k] = 0.0
+        if arms.opens[i] < 0:
+            for j in range(arms.size[i]):
+                for k in range(6):
+                    along[i, k] += arms.S[i, j, k] * forces[n + j]
+        else:
+            for k in range(2 if arms.pad[i] >= 0 else 0):
+                along[i, k] = seen.pads[arms.pad[i], k]
+            if arms.spin[i] != 0.0:
+                along[i, 2] = forces[n + 3] * arms.spin[i]
+            along[i, 3], along[i, 4], along[i, 5] = forces[n + 1], forces[n + 2], forces[n]
+        for k in range(3):
+            wrenches[i, k], wrenches[i, 3 + k] = 0.0, 0.0
+            for j in range(3):
+                wrenches[i, k] += turns[i, k, j] * along[i, j]
+                wrenches[i, 3 + k] += turns[i, k, j] * along[i, 3 + j]
+        for k in range(3):
+            one, other = (k + 1) % 3, (k + 2) % 3
+            wrenches[i, k] += arms.finger[i, one] * wrenches[i, 3 + other]
+            wrenches[i, k] -= arms.finger[i, other] * wrenches[i, 3 + one]
+
+
+@routine
+def write_rotation(R: Matrix, q: Vector, at: int) -> None:
+    """Write the rotation matrix (3, 3) of the quaternion x y z w at an index of q."""
+    x, y, z, w = q[at], q[at + 1], q[at + 2], q[at + 3]
+    part = 2.0 / (x * x + y * y + z * z + w * w)
+    R[0, 0], R[0, 1] = 1.0 - part * (y * y + z * z), part * (x * y - w * z)
+    R[0, 2] = part * (x * z + w * y)
+    R[1, 0], R[1, 1] = part * (x * y + w * z), 1.0 - part * (x * x + z * z)
+    R[1, 2], R[2, 0] = part * (y * z - w * x), part * (x * z - w * y)
+    R[2, 1], R[2, 2] = part * (y * z + w * x), 1.0 - part * (x * x + y * y)
 
 
 @routine
@@ -236,14 +304,7 @@ def show_contacts(
     """
     q, axes, points, contacts = terms.q, shown.axes, shown.points, len(shown.forces)
     R = zeros(3, 3)
-    x, y, z = q[object_q + 3], q[object_q + 4], q[object_q + 5]
-    w = q[object_q + 6]
-    part = 2.0 / (x * x + y * y + z * z + w * w)
-    R[0, 0], R[0, 1] = 1.0 - part * (y * y + z * z), part * (x * y - w * z)
-    R[0, 2] = part * (x * z + w * y)
-    R[1, 0], R[1, 1] = part * (x * y + w * z), 1.0 - part * (x * x + z * z)
-    R[1, 2], R[2, 0] = part * (y * z - w * x), part * (x * z - w * y)
-    R[2, 1], R[2, 2] = part * (y * z + w * x), 1.0 - part * (x * x + y * y)
+    write_rotation(R, q, object_q + 3)
     for n in range(len(points)):
         if n >= pushing and n < contacts:
             for i in range(3):
@@ -272,23 +333,25 @@ def show_contacts(
         shown.forces[n, 2] = forces[first]
 
 
-def _rows_of(layout: SceneTerms, c: int) -> slice:
-    """Return the rows of a contact that opens."""
-    start = layout.holding + c * layout.width
-    return slice(start, start + layout.width)
-
-
-def _arm_contacts(layout: SceneTerms) -> list[_ArmContact]:
-    scene = layout.scene
-    found, at = [], scene.model.constraint_count
-    for i, (arm, contact) in enumerate(zip(scene.system.arms, scene.contacts, strict=True)):
-        finger, S = scene.finger_frames[i], contact.contact.directions
-        opens, rows, spin = None, slice(at, at + S.shape[1]), 0.0
+def _arm_contacts(layout: SceneTerms) -> ArmContacts:
+    scene, k = layout.scene, len(layout.scene.system.arms)
+    padded = {c: p for p, (c, _) in enumerate(scene.pads)}
+    arms = new_record(
+        ArmContacts, opens=k, first=k, size=k, S=(k, 6, 6), spin=k, finger=(k, 3), normal=(k, 3),
+        pad=k,
+    )  # fmt: skip
+    arms.opens[:] = arms.pad[:] = -1
+    at = scene.model.constraint_count
+    for i, contact in enumerate(scene.contacts):
+        S = contact.contact.directions
+        arms.finger[i] = scene.finger_frames[i][:3, 3]
+        arms.normal[i] = scene.finger_frames[i][:3, 2]
         if i in scene.holding:
-            at = rows.stop
+            arms.first[i], arms.size[i], arms.S[i, : S.shape[1]] = at, S.shape[1], S.T
+            at += S.shape[1]
         else:
             opens, cone = scene.pushing.index(i), contact.friction
-            rows = _rows_of(layout, opens)
-            spin = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        found.append(_ArmContact(arm.name, opens, rows, S, spin, finger[:3, 3], finger[:3, 2]))
-    return found
+            arms.opens[i], arms.pad[i] = opens, padded.get(opens, -1)
+            arms.first[i], arms.size[i] = layout.holding + opens * layout.width, layout.width
+            arms.spin[i] = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
+    return arms

@@ -4,10 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
-from robot_dynamics.compile.routine import Mask, MutableRecord, Vector, routine, zeros
-from robot_dynamics.contact.dense import factorise_symmetric, larger, product, substitute_symmetric
+import numpy as np
+
+from robot_dynamics.compile.routine import Call, Mask, MutableRecord, Vector, routine, zeros
+from robot_dynamics.contact.dense import (
+    copy,
+    factorise_symmetric,
+    larger,
+    product,
+    substitute_symmetric,
+    total,
+)
 from robot_dynamics.simulation.contact.contact_arrays import SLOW, STILL_CLOSED, StepRecords
 from robot_dynamics.simulation.contact.moreau_step import slides
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
@@ -28,6 +37,22 @@ class Correction(MutableRecord):
     everything: bool  #: Whether contacts take part, beside what holds.
     shift: float  #: Of the diagonal of W, in parts of its mean.
     move: Vector  #: The motion that closes what is open (nv,) [m or rad].
+    size: float  #: Its largest part [m or rad].
+    known: bool  #: Whether `open` is that of the state.
+    to: Vector  #: Positions after a motion (nq,).
+    before: Vector  #: Positions before the correction (nq,).
+    after: Vector  #: Positions after it (nq,).
+
+
+class CorrectionParts(NamedTuple):
+    """Compiled parts of a correction, each bound to its arrays."""
+
+    look: Call  #: Where shapes touch at the state.
+    terms: Call  #: Terms of the state.
+    open_by: Call  #: What is open there.
+    closing_motion: Call
+    move: Call  #: Positions after that motion.
+    energy: Call  #: Potential energy of groups at the state.
 
 
 class PositionCorrection:
@@ -36,68 +61,96 @@ class PositionCorrection:
     Attributes:
         record: Its result.
         look: Finds open contacts at the end of the tried step.
+        close: Moves positions to closed contacts, and writes the size of the motion.
+
+    Args:
+        layout: Terms of a scene.
+        step: Records of its steps.
+        find_energy: Writes the potential energy of groups.
+        potential: This energy (g,) [J].
     """
 
-    def __init__(self, layout: SceneTerms, step: StepRecords, energy: Callable[[], float]) -> None:
-        """Take the terms of a scene, the records of a step, and its potential energy [J]."""
+    def __init__(
+        self, layout: SceneTerms, step: StepRecords, find_energy: Call, potential: Vector
+    ) -> None:
         state, m, nv = step.state, len(step.trial.end.rows), len(step.state.v)
-        self.record = record = Correction(error=m, part=m, everything=True, move=nv)
-        self._layout, self._step, self._energy, here = layout, step, energy, layout.output()
+        nq, here = len(state.q), layout.output()
+        self.record = record = Correction(
+            error=m, part=m, everything=True, move=nv, to=nq, before=nq, after=nq
+        )
         self.look = open_by.bind(0.5, step, record)
-        self._look_here = open_by.bind(0.0, step._replace(terms=here), record)
-        self._terms_here = layout.bind_at(state.q, state.v, here)
-        self._closing_motion = closing_motion.bind(here, record)
+        parts = CorrectionParts(
+            look=layout.bind_look(state.q, state.v, state.contacts.near),
+            terms=layout.bind_at(state.q, state.v, here),
+            open_by=open_by.bind(0.0, step._replace(terms=here), record),
+            closing_motion=closing_motion.bind(here, record),
+            move=layout.bind_coast(state.q, record.move, np.ones(()), record.to, np.zeros(nv)),
+            energy=find_energy,
+        )
+        self.close = close_contacts.bind(parts, step, record, layout.closing > 0, potential)
 
-    def close(self, *, known: bool) -> float:
-        """Move positions to closed contacts; return the size of the motion [m or rad].
 
-        Args:
-            known: Whether `look` has just been called: then there is no evaluation if all are
-                closed.
-        """
-        record, q = self.record, self._step.state.q
-        if known and record.open <= _CLOSE_ENOUGH:
-            return 0.0
-        record.shift = _SHIFT
-        size, before = self._find(), q.copy()
-        if not size:
-            return 0.0
-        large = size > _LARGE_CORRECTION
-        if large:
-            # Nearly dependent contacts need large motions for small errors.
-            record.shift = _WEAK_SHIFT
-            size = self._closing_motion()
-        q[:] = self._layout.move(q, record.move)
-        if large and self._layout.closing:
-            # Holding rows are closed with priority over contacts.
-            record.everything, record.shift = False, _SHIFT
-            try:
-                self._find()
-            finally:
-                record.everything = True
-            q[:] = self._layout.move(q, record.move)
-        if self._step.trial.end.fastest <= SLOW and record.open < _LITTLE and self._rises(before):
+@routine
+def close_contacts(
+    parts: CorrectionParts,
+    step: StepRecords,
+    correction: Correction,
+    closes: bool,
+    potential: Vector,
+) -> None:
+    """Move positions to closed contacts, and write the size of the motion.
+
+    Args:
+        parts: Of the correction.
+        step: Whose end is known.
+        correction: Is written; if `open` is known to be nothing, nothing is evaluated.
+        closes: Whether there are rows that hold.
+        potential: Potential energy that `parts.energy` writes (g,) [J].
+    """
+    q, state = step.state.q, step.state
+    state.correction = 0.0
+    if correction.known and correction.open <= _CLOSE_ENOUGH:
+        return
+    correction.everything, correction.shift = True, _SHIFT
+    find_closing(parts)
+    if correction.size == 0.0:
+        return
+    large = correction.size > _LARGE_CORRECTION
+    if large:
+        # Nearly dependent contacts need large motions for small errors.
+        correction.shift = _WEAK_SHIFT
+        parts.closing_motion()
+    size = correction.size
+    copy(q, correction.before)
+    parts.move()
+    copy(correction.to, q)
+    if large and closes:
+        # Holding rows are closed with priority over contacts.
+        correction.everything, correction.shift = False, _SHIFT
+        find_closing(parts)
+        correction.everything = True
+        parts.move()
+        copy(correction.to, q)
+    if step.trial.end.fastest <= SLOW and correction.open < _LITTLE:
+        parts.energy()
+        copy(q, correction.after)
+        risen = total(potential)
+        copy(correction.before, q)
+        parts.energy()
+        if risen > total(potential):
             # A body at rest is not lifted: it has no motion from which to take the energy.
-            q[:] = before
-            return 0.0
-        return float(size)
+            return
+        copy(correction.after, q)
+    state.correction = size
 
-    def _rises(self, before: Vector) -> bool:
-        """Return whether potential energy is larger than it was at positions `before` (nq,)."""
-        q = self._step.state.q
-        now, after = self._energy(), q.copy()
-        q[:] = before
-        then = self._energy()
-        q[:] = after
-        return now > then
 
-    def _find(self) -> float:
-        """Find the motion that closes contacts at the current positions; return its size."""
-        state = self._step.state
-        self._layout.look(state.q, state.v, 0.0, state.contacts.near)
-        self._terms_here()
-        self._look_here()
-        return float(self._closing_motion())
+@routine
+def find_closing(parts: CorrectionParts) -> None:
+    """Find the motion that closes contacts at the state."""
+    parts.look()
+    parts.terms()
+    parts.open_by()
+    parts.closing_motion()
 
 
 @routine
@@ -140,8 +193,8 @@ def open_by(part: float, step: StepRecords, correction: Correction) -> None:
 
 
 @routine
-def closing_motion(terms: StepTerms, correction: Correction) -> float:
-    """Write the smallest motion in the metric of H that takes errors away; return its size.
+def closing_motion(terms: StepTerms, correction: Correction) -> None:
+    """Write the smallest motion in the metric of H that takes errors away, and its size.
 
     W is shifted by a part of its mean diagonal.
     """
@@ -155,8 +208,9 @@ def closing_motion(terms: StepTerms, correction: Correction) -> float:
             trace += product(J, terms.HJ, i)
     for k in range(nv):
         move[k] = 0.0
+    correction.size = 0.0
     if largest <= 1e-15:
-        return 0.0
+        return
     # (H + J^T J / s) z = -J^T e / s
     A = zeros(nv, nv)
     weight = count / (correction.shift * trace)
@@ -174,9 +228,7 @@ def closing_motion(terms: StepTerms, correction: Correction) -> float:
     if not factorise_symmetric(A):
         for k in range(nv):
             move[k] = 0.0
-        return 0.0
+        return
     substitute_symmetric(A, move)
-    largest = 0.0
     for k in range(nv):
-        largest = max(largest, abs(move[k]))
-    return largest
+        correction.size = max(correction.size, abs(move[k]))

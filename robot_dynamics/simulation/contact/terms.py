@@ -26,6 +26,7 @@ two tangential ones, and the spin if there are soft fingers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compile.differentiation import jacobian_times_vector
-from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record
+from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, nothing
 from robot_dynamics.contact.points import Inequality, contact_geometry
 from robot_dynamics.contact.shapes import SeenPoint
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -130,12 +131,11 @@ class SceneTerms:
         self._names = [name for name, _ in program.ports.outputs]
         self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
         self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
-        self._block = pack(scene.model)
-        self._kernel = self._compiled.bind(self._block)
         inputs: dict[str, int | tuple[int, ...]] = {"q": scene.model.nq, "v": scene.model.nv}
         self._coast_source = coast = trace(self._coasted, "coast", inputs | {"time": ()})
         self._coasting = load_kernel(b"coast\0" + coast.fingerprint, lambda: coast, lanes=1)
         self._coast: Any = self._coasting.bind()
+        self._take_parameters()
         energy = trace(self._energy, "energy", inputs, block_size(scene.model))
         self._energies = load_kernel(b"energy\0" + energy.fingerprint, lambda: energy, lanes=1)
         self._momentum = []
@@ -153,6 +153,25 @@ class SceneTerms:
         )  # fmt: skip
         self._absent, self._rest = self._new(), np.zeros(nv)
         self._none = [np.zeros(len(scene.pads))] if scene.pads else []
+
+    def _take_parameters(self) -> None:
+        self._block = pack(self.scene.model)
+        self._kernel = self._compiled.bind(self._block)
+
+    def variant(self, scene: Scene) -> SceneTerms:
+        """Return the terms of a scene that differs in gravity and variable inertias alone.
+
+        Programs are shared, and not traced again. Scenes with shapes have no variants.
+        """
+        other = copy(self)
+        other.scene = scene
+        mass = np.zeros(len(self.groups.mass))
+        np.add.at(mass, self.groups.of_body, [body.inertia.mass for body in scene.model.bodies])
+        weight = np.outer(mass, [*scene.model.gravity])
+        other.groups = self.groups._replace(mass=mass, weight=weight)
+        other._take_parameters()
+        vars(other).pop("_rates", None)  # bound to other parameters
+        return other
 
     def __call__(
         self,
@@ -183,6 +202,12 @@ class SceneTerms:
             return h
         self._manifolds(q, v, h, self._unseen if near is None else near)
         return self._manifolds.length
+
+    def bind_look(self, q: Array, v: Array, near: Array) -> Any:
+        """Return a function that finds out where shapes touch at the state of these arrays."""
+        if self._manifolds is None:
+            return nothing.bind()
+        return partial(self.look, q, v, 0.0, near)
 
     def bind(self, *given: Array, out: StepTerms) -> Any:
         """Return a function without arguments that evaluates the terms on arrays, in place.

@@ -12,14 +12,13 @@ for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile.routine import Call, Mask
+from robot_dynamics.compile.routine import Call, Mask, nothing
 from robot_dynamics.contact.impact import impact_with_friction
 from robot_dynamics.contact.points import Inequality
 from robot_dynamics.contact.soft import relaxed
@@ -47,8 +46,8 @@ from robot_dynamics.simulation.contact.moreau_step import (
     attempt_step,
     begin_step,
     end_step,
-    nothing,
     ordinary_steps,
+    press_pads,
     rub,
     take_step,
 )
@@ -71,9 +70,6 @@ class SavedMotion(NamedTuple):
     """All variables of a `TimeStepping`."""
 
     state: tuple[Array, ...]  #: Copies of the arrays of its state.
-    correction: float  #: See `TimeStepping`.
-    crowded: bool  #: See `TimeStepping`.
-    trusted: float  #: The longest step to be tried next [s].
     energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
@@ -85,7 +81,6 @@ class CompiledStep(NamedTuple):
     attempt: Call
     accept: Call
     ordinary_steps: Callable[[], int]
-    find_energy: Call
     find_momentum: Call
     balance_energy: Call
 
@@ -98,21 +93,25 @@ class TimeStepping:
         cone: Friction cone, "round" or "pyramid".
         coulomb: Whether friction of the scene's joints holds them at rest, with the bounds in the
             laws of `step`; without it `friction` acts.
+        terms: Terms of the scene, if the caller has them already.
 
     Attributes:
         terms: Terms of a step.
         step: The records of a step.
         state: Variables from step to step, one of these records; its `q` and `v` are attributes
             as well.
-        correction: Size of the last correction of positions [m or rad].
-        crowded: Whether there were so many impacts in a step that some did not bounce.
         friction: Friction of joints: zero unless it is set in place.
     """
 
     def __init__(
-        self, scene: Scene | RobotScene, cone: Cone = "round", *, coulomb: bool = False
+        self,
+        scene: Scene | RobotScene,
+        cone: Cone = "round",
+        *,
+        coulomb: bool = False,
+        terms: SceneTerms | None = None,
     ) -> None:
-        self.scene, self.terms, self._cone = scene, SceneTerms(scene, coulomb), cone
+        self.scene, self.terms, self._cone = scene, terms or SceneTerms(scene, coulomb), cone
         (b, w), c, nv = (self.terms.holding, self.terms.width), self.terms.opening, scene.model.nv
         mu = np.array([touch.friction for _, _, touch in scene.touches])
         self._solver = solver = ContactSolver(b, mu, w, nv, cone)
@@ -126,10 +125,14 @@ class TimeStepping:
             moving=g, slowed=g, part=g, common=(g, 3), kept=(g, 3),
         )  # fmt: skip
         self._normals = b + w * np.arange(c)
-        self._padded = self._normals[[c for c, _ in scene.pads]]
         self._any_soft = bool(laws.elastic.any() or laws.gives.any())
         self._left_of = np.nan  # the step that `left` of springs is of
-        self._correction = PositionCorrection(self.terms, self.step, self._energy)
+        self._find_energy = self.terms.bind_energy(
+            self.q, self.v, self._balance.kinetic, self._balance.potential
+        )
+        self._correction = PositionCorrection(
+            self.terms, self.step, self._find_energy, self._balance.potential
+        )
         # Compile all functions of such a step.
         self.bind()
         self.start(scene.model.neutral())
@@ -138,7 +141,6 @@ class TimeStepping:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
         state, laws, groups = self.state, self.step.laws, self.terms.groups
         state.clear(q, v, laws)
-        self.correction, self.crowded, self._trusted = 0.0, False, np.inf
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
@@ -175,7 +177,7 @@ class TimeStepping:
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
         arrays = tuple(array.copy() for array in self.state.arrays())
-        return SavedMotion(arrays, self.correction, self.crowded, self._trusted, self._energies())
+        return SavedMotion(arrays, self._energies())
 
     def restore(self, saved: SavedMotion) -> None:
         """Set the variables that `saved` returned, here or of a scene with other inertias.
@@ -184,9 +186,8 @@ class TimeStepping:
         """
         for array, was in zip(self.state.arrays(), saved.state, strict=True):
             array[...] = was
-        _, self.correction, self.crowded, self._trusted, energy = saved
         with np.errstate(invalid="ignore"):  # of velocities without bound
-            self.state.account.energy[:] += self._energies() - energy
+            self.state.account.energy[:] += self._energies() - saved.energy
         self._stepped = False
 
     def take_over(self, other: TimeStepping) -> None:
@@ -196,8 +197,7 @@ class TimeStepping:
         for own, given in pairs:
             common = min(len(own), len(given))
             own[:common] = given[:common]
-        self.correction, self.crowded = other.correction, other.crowded
-        self._trusted, self._stepped = other._trusted, False
+        self._stepped = False
         here, there = self.step.trial.end, other.step.trial.end
         here.fastest, here.lost = there.fastest, there.lost
 
@@ -209,6 +209,7 @@ class TimeStepping:
         soft = laws.elastic.any() or laws.gives.any()
         parts = StepParts(
             rub=rub.bind(self.friction, state, applied),
+            press_pads=press_pads.bind(step),
             terms=layout.bind(
                 state.q, state.v, state.prediction.foreseen, applied.force, applied.drag,
                 trial.place("h"), *more, out=step.terms,
@@ -226,7 +227,6 @@ class TimeStepping:
             open_by=self._correction.look,
         )  # fmt: skip
         attempt, accept = attempt_step.bind(parts, trial.springs), accept_step.bind(parts, step)
-        find_energy = layout.bind_energy(state.q, state.v, balance.kinetic, balance.potential)
         find_momentum = nothing.bind()
         if layout.groups.free.any():
             find_momentum = layout.bind_momentum(
@@ -238,9 +238,8 @@ class TimeStepping:
             attempt=attempt,
             accept=accept,
             ordinary_steps=ordinary_steps.bind(attempt, accept, trial),
-            find_energy=find_energy,
             find_momentum=find_momentum,
-            balance_energy=balance_energy.bind(find_energy, find_momentum, step, balance),
+            balance_energy=balance_energy.bind(self._find_energy, find_momentum, step, balance),
         )
 
     def require_shallow(self) -> None:
@@ -278,6 +277,16 @@ class TimeStepping:
         gaps = self.step.terms.gaps
         lost = np.isnan(gaps) | ((gaps < -DEEP) & ~self.step.laws.elastic)
         return [(self.scene.touches[c][0], float(gaps[c])) for c in np.flatnonzero(lost)]
+
+    @property
+    def correction(self) -> float:
+        """Size of the last correction of positions [m or rad]."""
+        return self.state.correction
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there were so many impacts in a step that some did not bounce."""
+        return self.state.crowded
 
     @property
     def residual(self) -> float:
@@ -318,15 +327,12 @@ class TimeStepping:
         trial.applied.force[:], trial.whole = force, (h := period / count)
         while taken < count:
             # A step that was divided is likely to be followed by another one.
-            if self._trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
-                # Find contact points of shapes, and forces on pads, before each step.
-                one = self.scene.shapes or self._padded.size
-                most = 1 if one else min(count - taken, _AT_ONCE)
+            if self.state.trusted > h * (1.0 + 1e-9) and self._prepare(h) == h:
+                # Find contact points of shapes before each step.
+                most = 1 if self.scene.shapes else min(count - taken, _AT_ONCE)
                 trial.most = most
-                self._press_pads()
                 if ordinary := self._parts.ordinary_steps():
-                    self._take_pads(h)
-                    self._trusted, self._stepped = 2.0 * h, True
+                    self.state.trusted, self._stepped = 2.0 * h, True
                     taken += ordinary
                 if ordinary == most:
                     continue
@@ -359,7 +365,7 @@ class TimeStepping:
                 "derivatives; expected rigid point contacts with round cones."
             )
         saved, h = self.saved(), period / count
-        if self._trusted * (1.0 + 1e-9) < h:
+        if self.state.trusted * (1.0 + 1e-9) < h:
             raise self._divided("a step is divided")
         trial.applied.force[:], trial.whole = force, h
         try:
@@ -375,7 +381,7 @@ class TimeStepping:
                         why = "a contact closes" + " or a joint stops" * rubs
                     raise self._divided(why)
                 found.step()
-                self._accept(h, smooth=True)
+                self._accept(smooth=True)
             return found.result()
         finally:
             self.restore(saved)
@@ -398,9 +404,9 @@ class TimeStepping:
         self._stepped = True
         while left > 1e-9 * h:
             length = left
-            if left > self._trusted * (1.0 + 1e-9):
+            if left > self.state.trusted * (1.0 + 1e-9):
                 # Equal parts: in a very short one small errors of velocity would be large forces.
-                length = left / ceil(left / self._trusted)
+                length = left / ceil(left / self.state.trusted)
             trial.smooth = events == 0
             length, events = self._part(self._attempt(length), h, events)
             if not trial.end.fastest < FASTEST:
@@ -424,7 +430,7 @@ class TimeStepping:
         # the step's end from that prediction shows their error.
         while not end.astray <= ASTRAY and length > 1.01 * h / _SHORTEST:
             length = self._attempt(0.5 * length)
-        self._trusted = 2.0 * length
+        self.state.trusted = 2.0 * length
         if not end.fastest < FASTEST:
             self.v[:] = end.v
             return length, events
@@ -433,14 +439,14 @@ class TimeStepping:
                 events += 1
                 length = self._attempt(end.closing)
                 if not start.arriving.any():
-                    self._accept(length, smooth=False)
+                    self._accept(smooth=False)
                     return length, events
             # Also at a surface that was not the nearest one in the longer step.
             if start.arriving.any():
-                self.crowded = self.crowded or events >= MOST_BOUNCES
+                self.state.crowded = self.crowded or events >= MOST_BOUNCES
                 self._impact(start.arriving.copy(), bounces=events < MOST_BOUNCES)
                 return 0.0, events + 1
-        self._accept(length, smooth=events == 0)
+        self._accept(smooth=events == 0)
         return length, events
 
     def take_forces(self, period: float) -> Array:
@@ -464,19 +470,15 @@ class TimeStepping:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        self.correction = self._correction.close(known=self._stepped)
+        self._correction.record.known = self._stepped
+        self._correction.close()
         if self.fastest > SLOW:
             self._parts.balance_energy()
 
     def _energies(self) -> Array:
         """Return kinetic and potential energy of the groups at the state (g,) [J]."""
-        self._parts.find_energy()
+        self._find_energy()
         return self._balance.kinetic + self._balance.potential
-
-    def _energy(self) -> float:
-        """Return the potential energy of the state [J]."""
-        self._parts.find_energy()
-        return float(self._balance.potential.sum())
 
     def _on_face(self, terms: StepTerms) -> Mask:
         return np.asarray((np.abs(terms.places[:, :2]) <= self.step.laws.face).all(axis=1))
@@ -493,34 +495,14 @@ class TimeStepping:
 
     def _attempt(self, h: float) -> float:
         """Try a step of length h, or a shorter one; return its length."""
-        self._press_pads()
         length = self._prepare(h)
         self._parts.attempt()
         return length
 
-    def _press_pads(self) -> None:
-        """Take the normal forces of pads from the last step."""
-        if self._padded.size:
-            self.step.trial.applied.pressing[:] = self.state.contacts.force[self._padded]
-
-    def _take_pads(self, h: float) -> None:
-        """Take moments and work of pads from the step of length h that was tried."""
-        if self._padded.size:
-            terms, state = self.step.terms, self.state
-            state.contacts.pads[:] = terms.pads
-            mean = 0.5 * (terms.start + self.step.trial.end.v)
-            state.account.pads[self._group_of_object] += h * float(terms.pad_force @ mean)
-
-    def _accept(self, h: float, *, smooth: bool) -> None:
+    def _accept(self, *, smooth: bool) -> None:
         """Accept the step that was tried."""
-        trial = self.step.trial
-        self._take_pads(h)
-        trial.smooth = smooth
+        self.step.trial.smooth = smooth
         self._parts.accept()
-
-    @cached_property
-    def _group_of_object(self) -> int:
-        return int(self.terms.groups.of_velocity[self.terms.scene.system.object_v][0])
 
     def _impact(self, arriving: Mask, *, bounces: bool, stops: slice = slice(0)) -> None:
         """Change velocities by the impact of contacts that arrive, or rows that stop, at once."""

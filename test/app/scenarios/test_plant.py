@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated world of a scenario: what touches what, and where it truly is."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from app.scenarios.hybrid_scenarios import prepared
 
-from robot_dynamics.app.scenarios.cell import pose_matrix
-from robot_dynamics.app.scenarios.plant import make_plant, scene_of
+from robot_dynamics.app.scenarios.cell import pose_matrix, true_system
+from robot_dynamics.app.scenarios.plant import _variant, make_plant, scene_of
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided
+from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.spatial import Vector3
 
 
@@ -32,6 +34,49 @@ def test_surfaces_are_where_they_truly_are():
     radii = np.hypot(hole.points[:, 0], hole.points[:, 1])
     np.testing.assert_allclose(radii, 0.03)
     assert sorted(set(np.round(hole.points[:, 2], 9))) == [-0.15, -0.13]
+
+
+def test_plants_that_differ_in_numbers_share_their_programs():
+    """They move as made anew, to the last bit; with another grasp everything is made anew."""
+    scenario, system, _, _ = prepared("tray")
+    first = make_plant(scenario, system)
+    plant = replace(
+        scenario.plant, object_mass_scale=1.1, object_center_error=(0.01, 0.0, 0.0),
+        gravity_tilt=(0.01, 0.02), damping_scale=1.5, friction_scale=0.5,
+    )  # fmt: skip
+    own = replace(scenario, plant=plant)
+    plants = [
+        make_plant(own, true_system(own, system), like=like) for like in (None, (scenario, first))
+    ]
+    terms = [each.engine.stepping.terms for each in (*plants, first)]
+    assert [each._compiled is terms[2]._compiled for each in terms] == [False, True, True]
+    for each in (*plants, first):
+        for _ in range(20):
+            each.step(each.drives.effort[: len(system.joint_names)] * 0.01)
+    assert plants[0].state_hash() == plants[1].state_hash() != first.state_hash()
+    assert np.array_equal(plants[0].truth().values, plants[1].truth().values)
+    moved = replace(plant, grasp_error={"left": PoseSettings(xyz=(0.0, 0.0, 1e-3))})
+    other = replace(scenario, plant=moved)
+    assert _variant(other, true_system(other, system), scenario, first) is None
+
+
+def test_plants_that_share_programs_have_their_own_internal_forces():
+    """The law defines them; a law of other contacts shares no programs."""
+    scenario, system, _, _ = prepared("tray")
+    first, control = make_plant(scenario, system), scenario.control
+    force = replace(control.internal_force, basis="orthonormal")
+    own = replace(scenario, control=replace(control, internal_force=force))
+    plant = _variant(own, system, scenario, first)
+    assert plant is not None
+    shared, anew, other = [
+        each.scene.grasp_map.internal_force(np.arange(12.0))
+        for each in (plant, make_plant(own, system), first)
+    ]
+    assert np.array_equal(shared, anew)
+    assert np.abs(shared - other).max() > 1.0
+    impedance = copy(scenario)
+    vars(impedance)["control"] = replace(control, law="impedance")
+    assert _variant(impedance, system, scenario, first) is None
 
 
 def test_grasps_have_the_friction_of_the_scenario():

@@ -72,6 +72,21 @@ def test_openings_tell_distances_from_angles(mixed):
     assert_allclose(rotation, 2e-3, rtol=1e-6)
 
 
+def test_openings_are_of_closed_grasps_from_where_they_closed(mixed):
+    """An open gripper leaves nothing open, and one that closed 1 mm beside its grasp is there."""
+    scene, motion = mixed
+    q, v = CELL.start.copy(), np.zeros(len(motion.v))
+    q[scene.system.object_q.start] += 1e-3
+    motion.start(q)
+    contacts, seen = motion.state.contacts, ObservedContacts(motion.terms)
+    contacts.loose[seen.rows(0)] = True
+    assert seen.look(q, v, contacts).openings() == (0.0, 0.0)
+    assert_allclose(seen.apart(0), (1e-3, 0.0), atol=1e-12)
+    contacts.loose[:], contacts.rest[seen.rows(0)] = False, motion.terms.at(q, v).error
+    assert seen.look(q, v, contacts).openings() == (0.0, 0.0)
+    assert_allclose(seen.look(CELL.start, v, contacts).openings(), (1e-3, 0.0), atol=1e-12)
+
+
 def test_reports_of_a_block_that_slides():
     """Forces, slip, gap and friction used are those of the corners, in the surface's axes."""
     corners = points_of_face(0.1, 0.1, pose((0.0, 0.0, -0.05)))
