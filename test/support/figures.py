@@ -52,7 +52,7 @@ def require_that_figures_depend_on_columns(recording, seed=0):
     for name, value in before.items():
         # Some walls block displacements alone, some grasps bear forces alone.
         never = value == 0.0 and name in _OFTEN_ZERO
-        # The force of a task's support changes before it settles: that it never does is the figure.
+        # Of a task the force of the support changes before it settles: it never does.
         never |= name == "touch_settling_max_s" and "phases" in recording.metadata
         if name in CONSTANT or value is None or never:
             continue
