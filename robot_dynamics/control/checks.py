@@ -65,7 +65,7 @@ class _Track:
             change: Step of the positions beyond the motion until then (n,).
             passed: Duration of the step [s].
         """
-        if np.abs(change).max() > DISAGREEMENT:
+        if not np.abs(change).max() <= DISAGREEMENT:
             self._jumped, self.since = self._jumped + change, 0.0
         else:
             self.since += passed
