@@ -118,6 +118,7 @@ class ArmStates:
         seen = samples.mean_velocity(arm, before=True)
         told = seen if samples.is_continuous(arm) else self.qd[own]
         least = np.minimum(np.abs(told), np.abs(seen))
+        self._good = self._good.copy()  # it can be the state of the check
         self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)
 
     def time_jumped(self, arm: str) -> None:

@@ -65,10 +65,10 @@ class _Track:
             change: Step of the positions beyond the motion until then (n,).
             passed: Duration of the step [s].
         """
-        if np.abs(change).max() > DISAGREEMENT:
+        if not np.abs(change).max() <= DISAGREEMENT:
             self._jumped, self.since = self._jumped + change, 0.0
         else:
-            self.since += passed
+            self.since += min(max(passed, 0.0), MEMORY_S)  # silence proves nothing
         away = float(np.abs(self._jumped).max())
         self.largest = max(self.largest, away)
         most = max(DISAGREEMENT, min(_CAME_BACK * self.largest, _NEAR))

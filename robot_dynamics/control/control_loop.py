@@ -459,10 +459,11 @@ class ControlLoop:
 
         Raises:
             StartError: If the arms are not at their grasps, or not at rest.
-            SafetyError: If a fault is latched, control runs already, or a step takes too long for
-                the control rate on a clock.
+            SafetyError: If a fault is latched, control runs already, the arms carry the object of
+                a task, or a step takes too long for the control rate on a clock.
         """
         self.safety.require_inactive()
+        self._require_free_hands()
         period = self._control.period
         if not self.clock.lockstep and self.step_time > _STEP_SHARE * period:
             raise SafetyError(
@@ -492,7 +493,9 @@ class ControlLoop:
 
         Raises:
             PreflightError: If the arms cannot follow the reference from there.
+            SafetyError: If the arms carry the object of a task.
         """
+        self._require_free_hands()
         self._checked_start = None
         if isinstance(self.law, FollowsPlan):
             motion = self.law.check_path(q)
@@ -502,6 +505,14 @@ class ControlLoop:
                 row, joint, sentence = close
                 raise PreflightError([PathProblem(float(motion.times[row]), joint, sentence)])
         self._checked_start = np.array(q, dtype=float)
+
+    def _require_free_hands(self) -> None:
+        """Refuse a task while the fallback carries its object: the law must not forget it."""
+        if isinstance(self.law, RunsTask) and self.safety.in_charge and self.safety.object_held:
+            raise SafetyError(
+                "start refused: the arms carry the object; expected it on its support, because a "
+                "task begins with free hands."
+            )
 
     def take_path_check(self, other: ControlLoop) -> None:
         """Take the result of `check_path` from a loop with an equal law and plan."""

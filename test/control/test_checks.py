@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.measurements import Measurements
 
+from robot_dynamics.control.checks import _Track
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.errors import ArgumentError
 
@@ -102,3 +103,16 @@ def test_wrong_lengths_are_refused():
     ):
         with pytest.raises(ArgumentError, match="expected"):
             check.passes(q, qd, wrenches)
+
+
+def test_silence_is_no_proof_that_positions_are_continuous():
+    """They count again after 0.1 s of samples without a jump, not after one late sample."""
+    track = _Track("its positions jump.", 2)
+    jump = np.array([0.1, 0.0])
+    assert not track.is_continuous(jump, 0.002)
+    assert not track.is_continuous(-jump, 0.002)
+    assert not track.is_continuous(np.array([np.nan, 0.0]), 3.0)
+    track = _Track("its positions jump.", 2)
+    assert not track.is_continuous(0.0 * jump, 3.0)
+    track.is_continuous(0.0 * jump, 3.0)
+    assert track.is_continuous(0.0 * jump, 3.0)

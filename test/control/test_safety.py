@@ -146,6 +146,18 @@ def test_an_arm_that_comes_back_is_held_where_it_is():
     np.testing.assert_allclose(safety.fallback._hold, Q + step * 110)
 
 
+def test_a_lost_arm_does_not_change_the_check_of_samples():
+    """The velocities that are kept for its prediction are not those that it is compared with."""
+    running, qd = layer(), np.full(4, 0.1)
+    running.observe(0, Q, QD)
+    running.start(0, TORQUE)
+    running.observe(1, Q, qd)  # told by velocities alone, so that they are not kept
+    seen = running.arms.measurement.state.copy()
+    running.trip(1, Finding(Cause.ARM_LOST, "left", "its message is wrong."))
+    np.testing.assert_array_equal(running.arms.measurement.state, seen)
+    np.testing.assert_array_equal(running.arms.qd, [0.0, 0.0, 0.1, 0.1])
+
+
 @pytest.mark.parametrize("seen", [1.0, 0.5, -1.0])
 def test_a_lost_arm_is_braked_for_what_its_positions_confirm(seen):
     """The lesser speed counts, and none if their signs differ."""

@@ -18,6 +18,7 @@ from robot_dynamics.control.gains import posture_gains
 from robot_dynamics.control.reference import PEAK_RATE, TIME_LAWS
 from robot_dynamics.control.rotation_path import rotation_vector
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
+from robot_dynamics.control.task.phases import PhaseFailed
 from robot_dynamics.control.torque_limits import friction_torque
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.system import GraspSystem
@@ -107,6 +108,9 @@ class FreeArms:
 
         Args:
             speeds: Speed along the z axis of each tool (k,) [m/s].
+
+        Raises:
+            PhaseFailed: If a joint would have to exceed its velocity limit, as near a singularity.
         """
         dt, before = self._period, self.qd.copy()
         for i, own in enumerate(self.system.arm_slices):
@@ -121,7 +125,19 @@ class FreeArms:
             twist *= _CORRECTION
             twist[5] += speeds[i]
             J = self._jacobian(i, self.q)[:, own]
-            self.qd[own] = J.T @ np.linalg.solve(J @ J.T, twist)
+            try:
+                self.qd[own] = J.T @ np.linalg.solve(J @ J.T, twist)
+            except np.linalg.LinAlgError:
+                self.qd[own] = np.nan
+        most = self.system.limits["velocity"]
+        if not (np.abs(self.qd) <= most).all():
+            j = int(np.argmin(np.abs(self.qd) <= most))
+            wanted, self.qd = self.qd[j], before
+            raise PhaseFailed(
+                f"joint {self.system.joint_names[j]!r} would have to move at {wanted:.3g} "
+                f"{self.system.joint_units[j]}/s, expected at most {most[j]:.3g}: its arm is near "
+                "a singularity."
+            )
         self.q = self.q + dt * self.qd
         self.along = self.along + dt * speeds
         self._qdd = (self.qd - before) / dt

@@ -19,8 +19,8 @@ class Grippers:
         self._closed = self._sent = False
 
     def reset(self) -> None:
-        """Begin with open grippers."""
-        self._closed = self._sent = False
+        """Begin with open grippers; those that were closed open by the next command."""
+        self._closed = False
         self._holds.clear()
 
     def close(self) -> None:

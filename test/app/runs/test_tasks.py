@@ -5,8 +5,11 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.runs.run import Preparation, simulate
+from robot_dynamics.app.runs.run import Preparation, make_plant, simulate
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.faults import SafetyError
 
 FAST = (
     "task.0.approach={distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}",
@@ -98,6 +101,38 @@ def test_a_task_that_fails_ends_as_stated(prepared, change, phases, said):
     truth, joints = found.recording["object_pose"], found.recording["joint_position"]
     np.testing.assert_allclose(truth[-1, :3], truth[0, :3], atol=1e-3)
     np.testing.assert_allclose(joints[-1], HOME, atol=1e-3)
+
+
+def test_a_carried_object_is_not_dropped_by_another_start():
+    """After a stop and a reset the fallback carries it; the check of a start changes nothing."""
+    loop, plant = control_loop(SCENARIO), make_plant(SCENARIO, build_system(SCENARIO))
+    seen, law, tick = plant.reset(), loop.law, 0
+    loop.check(seen.q, seen.qd)
+    loop.start_at(0, 0, seen.q, seen.qd, seen.wrenches)
+
+    def advance():
+        nonlocal seen, tick
+        seen = plant.step(loop.update(tick, tick, seen.q, seen.qd, seen.wrenches).torque)
+        tick += 1
+
+    while law.phases[law.phase] != "carry" and tick < 2500:
+        advance()
+    loop.safety.stop(tick)
+    loop.safety.reset(tick)
+    for _ in range(25):
+        advance()
+    support, height = law.hold_support(seen.q), plant.truth().object_pose[2]
+    with pytest.raises(SafetyError, match="start refused: the arms carry the object"):
+        loop.check(seen.q, seen.qd)
+    with pytest.raises(SafetyError, match="start refused: the arms carry the object"):
+        loop.check_path(seen.q)
+    np.testing.assert_array_equal(law.hold_support(seen.q), support)
+    for _ in range(50):
+        advance()
+    assert plant.truth().object_pose[2] == pytest.approx(height, abs=1e-3)
+    assert not loop.safety.faults
+    loop.safety.release()  # brakes carry it
+    loop.check_path(seen.q)
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.reference import PEAK_RATE
 from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
+from robot_dynamics.control.task.grippers import Grippers
+from robot_dynamics.control.task.phases import PhaseFailed
 from robot_dynamics.robot import Robot
 
 SCENARIO = load_scenario("pick_and_place")
@@ -65,6 +67,24 @@ def test_tools_move_straight_along_their_axes(arms):
     np.testing.assert_array_equal(arms.q[arms.system.arm_slices[1]], stays)
 
 
+@pytest.mark.parametrize(("elbow", "share"), [(0.01, 0.693), (0.005, None)])
+def test_tools_do_not_move_near_a_singularity(arms, elbow, share):
+    """An arm that is nearly stretched would need joint velocities beyond their limits."""
+    q = SCENARIO.home.copy()
+    q[3] = elbow
+    arms.begin(q, arms.support(q))
+    arms.begin_lines()
+    speeds = np.array([0.05, 0.0])
+    if share:
+        arms.advance_tools(speeds)
+        assert np.abs(arms.qd / arms.system.limits["velocity"]).max() == pytest.approx(share, 0.01)
+        return
+    with pytest.raises(PhaseFailed, match=r"would have to move at .* near a singularity"):
+        arms.advance_tools(speeds)
+    np.testing.assert_array_equal(arms.q, q)
+    assert not arms.qd.any()
+
+
 def test_torques_follow_the_reference(arms):
     """On it, they accelerate the arms by the reference's acceleration; off it, by the servo's.
 
@@ -109,3 +129,22 @@ def test_torques_keep_their_limits(arms):
     slow = FreeArms(system, SCENARIO.control, replace(SCENARIO.safety, torque_rate=500.0))
     slow.begin(q, np.zeros(14))
     assert np.abs(slow.torque(q, np.zeros(14))).max() == pytest.approx(1.0)
+
+
+def test_closed_grippers_open_at_the_next_start():
+    """A reset knows what was sent: grippers of a task that ended early are still closed."""
+    sent = []
+    grippers = Grippers(["left"])
+
+    def grip(arm, *, closed):
+        sent.append((arm, closed))
+        return False
+
+    grippers.close()
+    grippers.send(grip)
+    assert grippers.empty == ["left"]
+    grippers.reset()
+    assert grippers.empty == []
+    grippers.send(grip)
+    grippers.send(grip)
+    assert sent == [("left", True), ("left", False)]
