@@ -64,7 +64,7 @@ class FreePhase(TaskPhase):
             if not force <= most:
                 raise PhaseFailed(
                     f"arm {arm.name!r} touches something with {force:.3g} N, expected at most "
-                    f"{most:g} N before the grasp."
+                    f"{most:g} N while it is free."
                 )
 
     def _lines(self, length: float, speed: float) -> Lines:

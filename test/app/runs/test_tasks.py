@@ -100,6 +100,14 @@ def test_a_task_that_fails_ends_as_stated(prepared, change, phases, said):
     np.testing.assert_allclose(joints[-1], HOME, atol=1e-3)
 
 
+def test_a_task_that_is_cut_short_is_not_good(prepared):
+    """Whatever thresholds it meets; the sentence names the running phase."""
+    found = simulate(SCENARIO, duration=0.1, preparation=prepared)
+    said = "the run ended before the task was over, in phase 1, approach."
+    assert not found.ok
+    assert said in found.report["failures"]
+
+
 @pytest.mark.slow
 def test_a_lifted_object_is_put_back(run, prepared):
     """A load that comes in the air is lowered and set down, and not dropped."""
