@@ -204,6 +204,9 @@ def _broken(recording: Recording) -> list[str]:
     if fault and not (expected_stop and expected_stop in fault):
         sentences.append(f"the controller stopped, {fault}")
     interrupted = recording.metadata.get("interrupted_s")
+    unfinished = recording.metadata.get("task_unfinished")
+    if unfinished and not fault and not ended_early and interrupted is None:
+        sentences.append(f"the run ended before the task was over, in {unfinished}.")
     if expected_stop and not fault and not ended_early and interrupted is None:
         sentences.append(f"the controller did not stop; expected {expected_stop!r}.")
     ticks, expected = recording[TICK], recording.get("ticks")
@@ -239,6 +242,8 @@ def _why_missing(recording: Recording, name: str) -> str:
         recording.metadata.get("phases") and recording.metadata.get("fault")
     ):
         return "the task ended early"
+    if recording.metadata.get("task_unfinished"):
+        return "the task was not over"
     if name.endswith(_SETTLED) and not settled(recording).any():
         least = recording.metadata.get("first_settled_s")
         if least is None:

@@ -23,6 +23,7 @@ from robot_dynamics.control.task_settings import (
 _PRESSES = 0.5  # share of the squeeze that each hand must measure
 _QUINTIC = TIME_LAWS["quintic"]
 _Z = 5  # force along z in a wrench
+_ARRIVED = 0.05  # distance of joints from the end of a motion [rad or m]
 
 
 class SqueezeWrenches(NamedTuple):
@@ -64,8 +65,12 @@ class FreePhase(TaskPhase):
             if not force <= most:
                 raise PhaseFailed(
                     f"arm {arm.name!r} touches something with {force:.3g} N, expected at most "
-                    f"{most:g} N before the grasp."
+                    f"{most:g} N while it is free."
                 )
+
+    def _arrived(self, now: Now) -> bool:
+        """Return whether the joints are where the reference is."""
+        return bool(np.abs(now.q - self._arms.q).max() <= _ARRIVED)
 
     def _lines(self, length: float, speed: float) -> Lines:
         return Lines(len(self._arms.system.arms), length, speed)
@@ -97,7 +102,7 @@ class Move(FreePhase):
         """See `TaskPhase`."""
         self._require_free(now, self._touch)
         self._arms.follow(*self._path.at(now.time, self._arms.ahead))
-        return now.time >= self.planned_s
+        return now.time >= self.planned_s and self._arrived(now)
 
 
 class Approach(FreePhase):
@@ -139,7 +144,7 @@ class Approach(FreePhase):
             self._on_line = True
             self._arms.begin_lines()
         self._arms.advance_tools(self._along.speeds(on_line))
-        return now.time >= self.planned_s
+        return now.time >= self.planned_s and self._arrived(now)
 
 
 class Grasp(FreePhase):
@@ -273,4 +278,4 @@ class Release(FreePhase):
             self._on_line = True
             arms.begin_lines()
         arms.advance_tools(self._along.speeds(now.time - self._opened_s))
-        return now.time >= self.planned_s
+        return now.time >= self.planned_s and self._arrived(now)

@@ -125,6 +125,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         return self._every.index(self._course[self._at])
 
     @property
+    def _phase_in_words(self) -> str:
+        """The running phase, as sentences name it."""
+        return f"phase {self._at + 1}, {self._course[self._at].name}"
+
+    @property
     def holds_object(self) -> bool:
         """Whether the arms carry the object now."""
         running = self._running
@@ -183,7 +188,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """End the task early, in the safe end of the phase."""
         phase = self._course[self._at]
         if not self.failure:
-            self.failure = f"phase {self._at + 1}, {phase.name}: {reason}"
+            self.failure = f"{self._phase_in_words}: {reason}"
         if phase.safe_end and self._course is self._phases:
             self._course, self._at = phase.safe_end, 0
             self._begin_phase(tick, now)
@@ -354,6 +359,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             "phases": list(self.phases),
             "places": [place.tolist() for place in self._places],
             "task_failure": self.failure,
+            "task_unfinished": "" if self._resting else self._phase_in_words,
             "torque_rate": self._safety.torque_rate,
         }
 

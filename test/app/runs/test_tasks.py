@@ -135,6 +135,14 @@ def test_a_carried_object_is_not_dropped_by_another_start():
     loop.check_path(seen.q)
 
 
+def test_a_task_that_is_cut_short_is_not_good(prepared):
+    """Whatever thresholds it meets; the sentence names the running phase."""
+    found = simulate(SCENARIO, duration=0.1, preparation=prepared)
+    said = "the run ended before the task was over, in phase 1, approach."
+    assert not found.ok
+    assert said in found.report["failures"]
+
+
 @pytest.mark.slow
 def test_a_lifted_object_is_put_back(run, prepared):
     """A load that comes in the air is lowered and set down, and not dropped."""
