@@ -29,6 +29,7 @@ def test_exceptions_are_mutations_with_a_reason():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # beside other tests it takes several times the three minutes
 def test_a_sample_of_wrong_limits_is_noticed():
     """The same sample in every run; without a mutation the same tests pass."""
     with Copies(len(os.sched_getaffinity(0))) as copies:
