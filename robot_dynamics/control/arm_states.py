@@ -115,7 +115,9 @@ class ArmStates:
         of both, or zero if their signs differ.
         """
         own, samples = self.slices[arm], self.measurement
-        seen = samples.mean_velocity(arm, before=True)
+        # A sample that was refused as a message never came to the check.
+        judged = not np.array_equal(samples.q[own], self.q[own])
+        seen = samples.mean_velocity(arm, before=judged)
         told = seen if samples.is_continuous(arm) else self.qd[own]
         least = np.minimum(np.abs(told), np.abs(seen))
         self._good = self._good.copy()  # it can be the state of the check
