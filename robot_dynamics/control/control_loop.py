@@ -92,7 +92,7 @@ class ControlLoop:
     """A control law, the safety layer before and after it, and the samples that both work on.
 
     The constructor compiles everything that a fault needs, before arms move.
-    It has 31 attributes, because samples, law, safety and the parts that watch them meet here.
+    It has 32 attributes, because samples, law, safety and the parts that watch them meet here.
 
     Attributes:
         law: Computes the torques, or observes for a user-defined controller.
@@ -102,6 +102,7 @@ class ControlLoop:
         clock: Meaning of times.
         step_time: Duration of one step of the law, measured before the start [s].
         intake: Takes references while control runs; None if the law follows none.
+        task: The law, if it runs a task; else None.
         began: Tick at which control was started last; None before the first start.
         oscillation: Present warning about an oscillation; empty without.
         warnings: All of them, each with its time.
@@ -144,7 +145,7 @@ class ControlLoop:
         self.system = system = law.system
         self._control, self._ramp_ticks = control, control.ramp_ticks
         held = law if isinstance(law, HoldsObject) else None
-        self._task = law if isinstance(law, RunsTask) else None
+        self.task = law if isinstance(law, RunsTask) else None
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
         self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
@@ -403,8 +404,8 @@ class ControlLoop:
 
     def _require_untouched_hands(self, q: Array, wrenches: Array | None) -> None:
         """Refuse a start of a task from positions `q` (na,) with wrenches (k, 6) at its hands."""
-        if self._task is not None and wrenches is not None:
-            self._task.check_hands(self.wrist_sensors.grasp_wrenches(q, wrenches))
+        if self.task is not None and wrenches is not None:
+            self.task.check_hands(self.wrist_sensors.grasp_wrenches(q, wrenches))
 
     def _elsewhere(self, error: StartError) -> StartError:
         """Return a refused start, with the ways on if the arms hold the object elsewhere."""
@@ -503,7 +504,7 @@ class ControlLoop:
             PreflightError: If the arms cannot follow the reference from there.
             SafetyError: If the arms carry the object of a task.
         """
-        task = self._task
+        task = self.task
         if task is None or not task.resumes:
             self._require_free_hands()
         self._checked_start = None
@@ -519,7 +520,7 @@ class ControlLoop:
 
     def _require_free_hands(self) -> None:
         """Refuse a task while the fallback carries its object: the law must not forget it."""
-        if self._task is not None and self.safety.in_charge and self.safety.object_held:
+        if self.task is not None and self.safety.in_charge and self.safety.object_held:
             raise SafetyError(
                 "start refused: the arms carry the object; expected it on its support, because a "
                 "task begins with free hands. The service controller/resume goes on with the task."
@@ -706,8 +707,8 @@ class ControlLoop:
                 safety.trip(now, lost)
         ramped = tick >= self._ramp_ticks
         torque = safety.command(now, step, wrists=wrenches, ramped=ramped)
-        if self._task is not None and torque is not None:
-            self._task.sent(torque)
+        if self.task is not None and torque is not None:
+            self.task.sent(torque)
         if tick - self._looked >= self._look_ticks and ramped:
             self._looked = tick
             self._look_for_still_arms(q, step)
@@ -721,8 +722,8 @@ class ControlLoop:
 
     def _count_object(self) -> None:
         """Count the object's weight, or not, as the running phase of a task says."""
-        if self._task is not None:
-            self.safety.object_held = self._task.holds_object
+        if self.task is not None:
+            self.safety.object_held = self.task.holds_object
 
     def _look_for_still_arms(self, q: Array, step: LawStep) -> None:
         """Stop trusting arms that do not move although the object must move; see `StillArms`."""

@@ -32,6 +32,7 @@ from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
 from robot_dynamics.nodes.object_topics import ObjectTopics, resolved_topics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
+from robot_dynamics.nodes.task_topics import TaskReport
 from robot_dynamics.nodes.timeouts import SilenceMonitor
 from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
@@ -131,6 +132,9 @@ class ControlSession:
             in_real_time=not lockstep,
             joint_state_topics=joint_state_topics,
         )
+        self._task = TaskReport(node, loop, scenario.name)
+        if loop.task is not None:  # a launcher that waits for the end of the run is no operator
+            loop.task.has_operator = not values["progress"]
         self._conditions = StartConditions(
             node,
             loop,
@@ -181,6 +185,7 @@ class ControlSession:
         self._report.close()
         self._inbox.clear()
         self._objects.destroy()
+        self._task.destroy()
         self._output.destroy()
 
     # -- samples and commands -----------------------------------------------------------------
@@ -221,6 +226,8 @@ class ControlSession:
                 self._start_automatically()
                 self._starting = False
             clock.tick = tick
+            if self._is_past_end(tick):
+                return
         now = clock.now()
         self._output.timeout.check(now)
         outcome = loop.cycle(now, tick)
@@ -234,10 +241,19 @@ class ControlSession:
         self._intake.latency.sent()
         step = outcome.step
         self._background.do("recording", lambda: self._record.write(tick, outcome))
+        self._background.do("phase", lambda: self._task.update(tick, self._record.last_tick))
         if step is not None:
             stamp = stamp_of(tick, clock.period)
             self._background.do("topics of the object", lambda: self._objects.publish(stamp, step))
         self._report.durations.add(time.perf_counter() - begin)
+
+    def _is_past_end(self, tick: int) -> bool:
+        """Return whether the task of a run in lockstep has ended before a tick.
+
+        The simulator learns that by a message; no period must pass before it does.
+        """
+        last = self._record.last_tick
+        return self.loop.task is not None and last is not None and tick > last
 
     def on_period(self) -> None:
         """Command the arms while no joint states come (wall clock)."""

@@ -211,7 +211,13 @@ def _grippers(scenario: Scenario) -> Grippers | None:
             f"the contact of arm {name!r} is {'of another kind' if other else 'rigid'}; a task "
             "expected palms that push for all arms, or grippers, which are rigid."
         )
-    return None if all(palms) else Grippers([arm.name for arm in arms])
+    return None if all(palms) else Grippers(gripper_arms(scenario))
+
+
+def gripper_arms(scenario: Scenario) -> tuple[str, ...]:
+    """Return the names of the arms whose grippers a task commands."""
+    arms = scenario.cell.arms if scenario.task else ()
+    return tuple(arm.name for arm in arms if arm.contact.kind == "rigid")
 
 
 def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:
