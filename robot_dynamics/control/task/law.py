@@ -227,7 +227,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _begin_phase(self, tick: int, now: Now) -> None:
         phase = self._course[self._at]
         self._began, self._lost, now.time = tick, 0.0, 0.0
-        self._told = False
+        self._told = self._halted = False
         if isinstance(phase, HeldPhase):
             self._running = phase.held
         elif not isinstance(phase, Wait):
@@ -250,7 +250,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._resting, self._rests_from = True, min(self._rests_from, tick)
         if self._running is None:
             self._arms.rest(q)
-        else:
+        elif not self._halted:
             self._running.law.hold(self._running.tick)
 
     def hold(self, tick: int) -> None:
@@ -321,7 +321,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         pace, phase = self._pace, self._course[self._at]
         if not pace.changing:
             if self._halted and self._wanted == "abort":
-                self._wanted, self._halted = "run", False
+                self._wanted = "run"
                 pace.reset()
                 self._arms.pace = 1.0, 0.0
                 raise PhaseFailed("aborted on request.")
