@@ -242,18 +242,18 @@ def serve_task(node: Node, loop: Callable[[], ControlLoop]) -> None:
         loop: Returns the control loop.
     """
 
-    def ask(name: str, request: Callable[[RunsTask], str]) -> str:
+    def ask(name: str, request: Callable[[RunsTask], Callable[[], str]]) -> str:
         configured = loop()
         if configured.task is None:
             raise TaskError(f"{name} refused: the scenario has no task; expected one with `task`.")
         if not configured.safety.law_runs:
             raise TaskError(f"{name} refused: control does not run; expected a start before it.")
-        return request(configured.task)
+        return request(configured.task)()
 
     for name, request in (
-        ("pause", RunsTask.pause),
-        ("resume", RunsTask.go_on),
-        ("abort", RunsTask.abort),
-        ("next", RunsTask.next),
+        ("pause", lambda task: task.pause),
+        ("resume", lambda task: task.go_on),
+        ("abort", lambda task: task.abort),
+        ("next", lambda task: task.next),
     ):
         serve(node, f"~/task/{name}", partial(ask, name, request))

@@ -106,6 +106,8 @@ Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | N
 class RunEnd:
     """End of a run: after its control periods; of a task when it is done, or soon after a fault.
 
+    An operator may go on with a task that has failed.
+
     Args:
         loop: The control loop.
         ticks: Largest number of control periods.
@@ -119,10 +121,12 @@ class RunEnd:
     def reached(self, tick: int) -> bool:
         """Return whether a tick, counted from the start, is the last one."""
         task = self._loop.task
-        if task is not None and task.done:
-            self._last = min(self._last, tick)
-        elif task is not None and self._loop.safety.faults:
-            self._last = min(self._last, tick + self._after_fault)
+        if task is not None:
+            goes_on = task.has_operator
+            if task.done and not (task.failure and goes_on):
+                self._last = min(self._last, tick)
+            elif self._loop.safety.faults and not goes_on:
+                self._last = min(self._last, tick + self._after_fault)
         return tick >= self._last
 
 

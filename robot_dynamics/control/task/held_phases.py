@@ -35,25 +35,27 @@ class HeldLaw:
     def __init__(self, law: HybridLaw, weight: float) -> None:
         self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
         self.stood = law.plan.start
-        self._stage = 0
+        self._stage, self._first = 0, law.plan
 
     def part(self, part: tuple[float, float]) -> PlanPart:
         """Return a part of the plan; computing its rows takes longer than a control period."""
         return PlanPart(self._plan, *part, self.law.period)
 
     def prepare(self, q: Array, part: PlanPart) -> bool:
-        """Do a third of a start with a part of the plan; return whether `start` is next.
+        """Do a quarter of a start with a part of the plan; return whether `start` is next.
 
         All of it takes longer than a control period: first the part is moved to where the arms
-        hold the object, then the damping is computed, and then the law starts.
+        hold the object, then its rows and the damping are computed, and then the law starts.
         """
         if self._stage == 0:
             self.stood = self.law.object_pose(q)
-            self.law.begin_with(part.moved_to(self.stood))
+            self._first = part.moved_to(self.stood)
         elif self._stage == 1:
+            self.law.begin_with(self._first)
+        else:
             self.law.prepare_start(q)
         self._stage += 1
-        return self._stage == 2
+        return self._stage == 3
 
     def start(self, now: Now) -> None:
         """Start the law after its preparation, from the torque that was sent last."""
