@@ -204,9 +204,9 @@ class TaskReport:
 
 
 def task_figures(loop: ControlLoop) -> dict[str, object]:
-    """Return phase and state of a task, for diagnostics; empty without one."""
+    """Return phase and state of a task, for diagnostics; empty before its first start."""
     task = loop.task
-    if task is None:
+    if task is None or loop.began is None:
         return {}
     state, failure = str(task.state), task.failure
     if not loop.safety.law_runs:

@@ -57,6 +57,10 @@ class HeldLaw:
         self._stage += 1
         return self._stage == 3
 
+    def forget_preparation(self) -> None:
+        """Let the next preparation begin anew: one before it may have been interrupted."""
+        self._stage = 0
+
     def start(self, now: Now) -> None:
         """Start the law after its preparation, from the torque that was sent last."""
         self._stage = 0

@@ -126,6 +126,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         for phase in self._every:
             if isinstance(phase, Move) and phase.goes_home:
                 phase.target = np.array(q)
+            if isinstance(phase, HeldPhase):
+                phase.held.forget_preparation()
         self._reset_time()
 
     def _reset_time(self) -> None:

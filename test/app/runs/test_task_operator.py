@@ -73,9 +73,7 @@ class Cell:
         """Return whether nothing moves for a while."""
         before = self.place
         self.run(0.1)
-        return bool(
-            np.abs(self.place - before).max() < 2e-5 and np.abs(self.seen.qd).max() < 0.01
-        )
+        return bool(np.abs(self.place - before).max() < 2e-5 and np.abs(self.seen.qd).max() < 0.01)
 
 
 @pytest.fixture(scope="module")
