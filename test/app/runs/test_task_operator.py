@@ -145,11 +145,28 @@ def test_a_task_aborts_and_resumes_in_the_air(cell):
     with pytest.raises(ResumeError, match="put_down refused: expected `resume`"):
         loop.check(cell.seen.q, cell.seen.qd, "put_down")
     cell.start("resume")
+    touched, running = [], law._running.law.running
+    while law.phases[law.phase] == "put_down":
+        cell.step()
+        touched.append((bool(running.last.touched.any()), law.holds_object))
+    # A touch alone does not mean that the support bears the weight: a bias looks alike.
+    assert touched[-1] == (True, False)
+    assert {(False, True), (True, True), (True, False)} == set(touched)
     cell.run_to("move")
     cell.run(1.5)
     assert (law.state, law.failure, loop.safety.faults) == ("done", "", ())
     np.testing.assert_allclose(cell.place, PLACE + WAY, atol=1e-4)
     np.testing.assert_allclose(cell.seen.q, SCENARIO.home, atol=1e-3)
+
+
+def test_a_law_goes_on_from_the_torque_that_was_sent(cell):
+    """Limits may have changed what the law wanted."""
+    law, seen, most = cell.law, cell.seen, SCENARIO.safety.torque_rate * PERIOD
+    step = law.update(cell.tick, seen.q, seen.qd, seen.wrenches)
+    other = step.torque + 5.0
+    law.sent(other)
+    after = law.update(cell.tick, seen.q, seen.qd, seen.wrenches)
+    np.testing.assert_allclose(after.torque, other - most, atol=1e-9)
 
 
 def test_torques_never_jump(cell):

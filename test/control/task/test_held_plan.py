@@ -103,6 +103,10 @@ def test_parts_can_be_moved(held):
     assert not part.rows([9.0])[0, TWIST].any()
     np.testing.assert_array_equal(PlanPart(plan, begin, end, 0.002).rows(t), plan.rows(begin + t))
     assert part.rows([0.0])[0, POSE].shape == (7,)
+    between = np.array([0.3003, 0.6001])
+    np.testing.assert_array_equal(
+        PlanPart(plan, begin, end, 0.002).rows(between), plan.rows(begin + between)
+    )
 
 
 def test_supports_must_be_there():
