@@ -850,6 +850,7 @@ class ControlLoop:
         # weight they would sink, and a start from motion is refused.
         if (
             isinstance(self.law, HoldsObject)
+            and (self.task is None or self.task.holds_object)
             and not self.safety.object_held
             and self._is_grasped()
         ):

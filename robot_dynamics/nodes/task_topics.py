@@ -73,7 +73,8 @@ class GripperRelay:
     """
 
     def __init__(self, node: Node, inbox: Inbox, arms: Sequence[str]) -> None:
-        self._commands, self._closed = GripperCommands(node, arms), False
+        self._commands = GripperCommands(node, arms)
+        self._closed: bool | None = None
         for arm in arms:
             inbox.subscribe(
                 Float64MultiArray,
@@ -89,8 +90,9 @@ class GripperRelay:
         self._closed = self._closed if closed is None else closed
 
     def send(self, tick: int) -> None:
-        """Repeat the last command in answer to a tick."""
-        self._commands.send(tick, closed=self._closed)
+        """Repeat the last command in answer to a tick, if any has come."""
+        if self._closed is not None:
+            self._commands.send(tick, closed=self._closed)
 
 
 class SimulatedGrippers:

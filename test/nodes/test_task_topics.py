@@ -162,6 +162,8 @@ def test_a_guard_repeats_the_last_command():
     """A gripper that held something when the controller failed holds it still."""
     topics = FakeTopics()
     relay = GripperRelay(topics, topics, ARMS)
+    relay.send(8)
+    assert not topics.sent  # nothing is known of the grippers
     text = CommandWriter().serialized(7, np.ones(1))
     topics.readers["left/gripper/commands"](command_reader()(bytes(text)))
     relay.send(9)

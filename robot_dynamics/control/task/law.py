@@ -239,6 +239,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _fail(self, tick: int, now: Now, reason: str) -> None:
         """End the task early, in the safe end of the phase."""
         phase = self._course[self._at]
+        if self._wanted == "abort":  # the safe end runs
+            self._wanted = "run"
+            self._pace.reset()
+            self._arms.pace = 1.0, 0.0
         if not self.failure:
             self.failure = f"{self._phase_in_words}: {reason}"
         if phase.safe_end and self._course is self._phases:
@@ -323,9 +327,6 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         pace, phase = self._pace, self._course[self._at]
         if not pace.changing:
             if self._halted and self._wanted == "abort":
-                self._wanted = "run"
-                pace.reset()
-                self._arms.pace = 1.0, 0.0
                 raise PhaseFailed("aborted on request.")
             if self._halted != (self._wanted != "run"):
                 self._halted = not self._halted
