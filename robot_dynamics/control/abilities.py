@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from numpy.typing import ArrayLike
 
@@ -22,6 +22,7 @@ from robot_dynamics.control.resume import Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.task.grippers import Grippers
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import Contact
 
 
@@ -80,23 +81,98 @@ class HoldsObject(ControlLaw):
         return {name: width for name, width in columns.items() if width}
 
 
+#: State of a task: "waiting" is for an operator, "failed" includes its safe end.
+TaskState = Literal["running", "paused", "waiting", "done", "failed"]
+
+
+class TaskError(RobotDynamicsError):
+    """A request to a task that does not fit its state."""
+
+
 class RunsTask(HoldsObject):
     """A law that runs the phases of a task; its arms hold the object in some of them.
 
     Attributes:
+        phases: Names of all phases, those of safe ends included.
         done: Whether the task is over, and the arms are at rest.
         failure: Reason why it ended early; empty if it did not.
         grippers: Grippers of the arms; None without them.
+        has_operator: Whether an operator ends the phases that wait for one; else they are over
+            at once.
     """
 
+    phases: Sequence[str]
     done: bool
     failure: str
     grippers: Grippers | None
+    has_operator: bool
+
+    @property
+    @abstractmethod
+    def phase(self) -> int:
+        """Index of the running phase among `phases`."""
+
+    @property
+    @abstractmethod
+    def state(self) -> TaskState:
+        """Present state."""
 
     @property
     @abstractmethod
     def holds_object(self) -> bool:
         """Whether the arms carry the object now, so that its weight counts when control ends."""
+
+    @property
+    @abstractmethod
+    def resumes(self) -> bool:
+        """Whether the next start goes on with an interrupted phase."""
+
+    @abstractmethod
+    def sent(self, torque: Array) -> None:
+        """Take the torque (na,) that was sent after a step, for the law that takes over next."""
+
+    @abstractmethod
+    def check_hands(self, wrenches: Array | None) -> None:
+        """Refuse a start of the whole task while hands press on something.
+
+        Args:
+            wrenches: Measured grasp wrenches (k, 6), in tool frames; None without sensors.
+
+        Raises:
+            StartError: With the arm, and its force.
+        """
+
+    @abstractmethod
+    def pause(self) -> str:
+        """Come to rest on the way, until `go_on`; return a sentence about it.
+
+        Raises:
+            TaskError: If no task is under way.
+        """
+
+    @abstractmethod
+    def go_on(self) -> str:
+        """Go on after a pause; return a sentence about it.
+
+        Raises:
+            TaskError: If the task is not paused.
+        """
+
+    @abstractmethod
+    def abort(self) -> str:
+        """Come to rest, then end the task in the safe end of its phase; return a sentence.
+
+        Raises:
+            TaskError: If no task is under way.
+        """
+
+    @abstractmethod
+    def next(self) -> str:
+        """End a phase that waits for an operator; return a sentence about it.
+
+        Raises:
+            TaskError: If the phase waits for none.
+        """
 
 
 class AdjustsGrip(ABC):

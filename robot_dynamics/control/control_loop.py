@@ -92,7 +92,7 @@ class ControlLoop:
     """A control law, the safety layer before and after it, and the samples that both work on.
 
     The constructor compiles everything that a fault needs, before arms move.
-    It has 31 attributes, because samples, law, safety and the parts that watch them meet here.
+    It has 32 attributes, because samples, law, safety and the parts that watch them meet here.
 
     Attributes:
         law: Computes the torques, or observes for a user-defined controller.
@@ -102,6 +102,7 @@ class ControlLoop:
         clock: Meaning of times.
         step_time: Duration of one step of the law, measured before the start [s].
         intake: Takes references while control runs; None if the law follows none.
+        task: The law, if it runs a task; else None.
         began: Tick at which control was started last; None before the first start.
         oscillation: Present warning about an oscillation; empty without.
         warnings: All of them, each with its time.
@@ -144,6 +145,7 @@ class ControlLoop:
         self.system = system = law.system
         self._control, self._ramp_ticks = control, control.ramp_ticks
         held = law if isinstance(law, HoldsObject) else None
+        self.task = law if isinstance(law, RunsTask) else None
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
         self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
@@ -397,7 +399,13 @@ class ControlLoop:
             if way == "start" and error.subject not in self.system.joint_names:
                 raise self._elsewhere(error) from error
             raise
+        self._require_untouched_hands(q, self._wrenches_seen())
         return partial(self.check_path, q)
+
+    def _require_untouched_hands(self, q: Array, wrenches: Array | None) -> None:
+        """Refuse a start of a task from positions `q` (na,) with wrenches (k, 6) at its hands."""
+        if self.task is not None and wrenches is not None:
+            self.task.check_hands(self.wrist_sensors.grasp_wrenches(q, wrenches))
 
     def _elsewhere(self, error: StartError) -> StartError:
         """Return a refused start, with the ways on if the arms hold the object elsewhere."""
@@ -463,7 +471,8 @@ class ControlLoop:
                 a task, or a step takes too long for the control rate on a clock.
         """
         self.safety.require_inactive()
-        self._require_free_hands()
+        if way == "start":
+            self._require_free_hands()
         period = self._control.period
         if not self.clock.lockstep and self.step_time > _STEP_SHARE * period:
             raise SafetyError(
@@ -495,7 +504,9 @@ class ControlLoop:
             PreflightError: If the arms cannot follow the reference from there.
             SafetyError: If the arms carry the object of a task.
         """
-        self._require_free_hands()
+        task = self.task
+        if task is None or not task.resumes:
+            self._require_free_hands()
         self._checked_start = None
         if isinstance(self.law, FollowsPlan):
             motion = self.law.check_path(q)
@@ -503,15 +514,16 @@ class ControlLoop:
             close = self._proximity.first_too_close(motion.q, poses)
             if close is not None:
                 row, joint, sentence = close
-                raise PreflightError([PathProblem(float(motion.times[row]), joint, sentence)])
+                problem = PathProblem(float(motion.times[row]), joint, sentence)
+                raise PreflightError([problem], "reference" if task is None else "task")
         self._checked_start = np.array(q, dtype=float)
 
     def _require_free_hands(self) -> None:
         """Refuse a task while the fallback carries its object: the law must not forget it."""
-        if isinstance(self.law, RunsTask) and self.safety.in_charge and self.safety.object_held:
+        if self.task is not None and self.safety.in_charge and self.safety.object_held:
             raise SafetyError(
                 "start refused: the arms carry the object; expected it on its support, because a "
-                "task begins with free hands."
+                "task begins with free hands. The service controller/resume goes on with the task."
             )
 
     def take_path_check(self, other: ControlLoop) -> None:
@@ -560,6 +572,7 @@ class ControlLoop:
         self._require_checked(q)
         self._require_tared()
         self.law.check_start(q, qd)
+        self._require_untouched_hands(q, wrenches)
         safety = self.safety
         if wrenches is not None:
             wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
@@ -694,6 +707,8 @@ class ControlLoop:
                 safety.trip(now, lost)
         ramped = tick >= self._ramp_ticks
         torque = safety.command(now, step, wrists=wrenches, ramped=ramped)
+        if self.task is not None and torque is not None:
+            self.task.sent(torque)
         if tick - self._looked >= self._look_ticks and ramped:
             self._looked = tick
             self._look_for_still_arms(q, step)
@@ -707,8 +722,8 @@ class ControlLoop:
 
     def _count_object(self) -> None:
         """Count the object's weight, or not, as the running phase of a task says."""
-        if isinstance(self.law, RunsTask):
-            self.safety.object_held = self.law.holds_object
+        if self.task is not None:
+            self.safety.object_held = self.task.holds_object
 
     def _look_for_still_arms(self, q: Array, step: LawStep) -> None:
         """Stop trusting arms that do not move although the object must move; see `StillArms`."""
@@ -835,6 +850,7 @@ class ControlLoop:
         # weight they would sink, and a start from motion is refused.
         if (
             isinstance(self.law, HoldsObject)
+            and (self.task is None or self.task.holds_object)
             and not self.safety.object_held
             and self._is_grasped()
         ):

@@ -45,14 +45,18 @@ class PathProblem(NamedTuple):
 
 
 class PreflightError(RobotDynamicsError):
-    """A reference that is refused before the first torque.
+    """A reference, or a task, that is refused before the first torque.
+
+    Args:
+        problems: Everything found.
+        what: What is refused.
 
     Attributes:
         problems: Everything found: causes of others first, then in the order of time.
         others: A sentence for each but the first, which is the message.
     """
 
-    def __init__(self, problems: list[PathProblem]) -> None:
+    def __init__(self, problems: Sequence[PathProblem], what: str = "reference") -> None:
         self.problems = tuple(sorted(problems, key=lambda one: (not one.cause, one.time)))
         first = self.problems[0]
         self.others = tuple(f"also at {p.time:.2f} s: {p.sentence}" for p in self.problems[1:])
@@ -60,7 +64,7 @@ class PreflightError(RobotDynamicsError):
         rest = f" (and {more} more problem{'s' * (more > 1)})" if more else ""
         if more and first.cause:
             rest = rest[:-1] + ", which may follow from it)"
-        super().__init__(f"reference refused at {first.time:.2f} s: {first.sentence}{rest}")
+        super().__init__(f"{what} refused at {first.time:.2f} s: {first.sentence}{rest}")
 
 
 class PathCheck(NamedTuple):

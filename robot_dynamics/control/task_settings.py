@@ -17,6 +17,8 @@ from robot_dynamics.control.touch_settings import LONGEST_S
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import number
 
+OPERATOR_S = 0.2  # least duration of a wait for an operator [s]
+
 
 def _limit() -> Any:
     return number(None, "s", above=0.0, maximum=LONGEST_S)
@@ -195,9 +197,21 @@ class WaitSettings:
 
     Attributes:
         duration_s: Its duration [s].
+        until: "operator": it lasts until an operator calls the service `task/next` instead. In
+            simulations without nodes it is over at once.
     """
 
-    duration_s: float = field(metadata={"unit": "s", "above": 0.0, "maximum": LONGEST_S})
+    duration_s: float | None = number(None, "s", above=0.0, maximum=LONGEST_S)
+    until: Literal["operator"] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.duration_s is None) == (self.until is None):
+            raise ArgumentError("expected either `duration_s` or `until: operator`.")
+
+    @property
+    def planned_s(self) -> float:
+        """Planned duration [s]."""
+        return self.duration_s or OPERATOR_S
 
 
 #: Settings of a phase of any kind.

@@ -21,6 +21,7 @@ from robot_dynamics.nodes.drives import (
     believed_positions,
 )
 from robot_dynamics.nodes.heartbeat import GuardLink
+from robot_dynamics.nodes.task_topics import GripperCommands
 from robot_dynamics.nodes.timeouts import CommandTimeout
 from robot_dynamics.nodes.topics import Inbox
 
@@ -69,6 +70,11 @@ class CommandOutput:
         limit = math.inf if lockstep else max(values["command_timeout"], 2.0 * loop.clock.period)
         self.timeout = CommandTimeout(loop, drives.without_commands, limit)
         self.publisher_monitor = CommandPublisherMonitor(node, self.topics.names)
+        task = loop.task
+        self._grippers = None if task is None else task.grippers
+        self._gripper_commands = GripperCommands(
+            node, () if self._grippers is None else self._grippers.arms
+        )
         guard = drives.guard(values["guard"])
         limit = values["silence_limit" if lockstep else "heartbeat_timeout"]
         self.link = (
@@ -83,6 +89,8 @@ class CommandOutput:
             return
         link, loop = self.link, self._loop
         may = link is None or link.may_command(loop.clock.now())
+        if may and self._grippers is not None:
+            self._gripper_commands.send(tick, closed=self._grippers.closed)
         if not (may and self.topics.send(tick, outcome.torque, outcome.released)):
             self.depart_from_acting()
             return
@@ -121,4 +129,5 @@ class CommandOutput:
         self.publisher_monitor.destroy()
         if self.link is not None:
             self.link.destroy()
+        self._gripper_commands.destroy()
         self.topics.destroy()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
@@ -15,7 +16,7 @@ from rclpy.node import Node
 from robot_dynamics.app.progress import seconds_since_process_start
 from robot_dynamics.app.recordings.recording import MEASURED, Recording
 from robot_dynamics.app.runs.recorders import ControlRecorder
-from robot_dynamics.app.runs.run import progress_of
+from robot_dynamics.app.runs.run import RunEnd, progress_of
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import HoldsObject, MonitorsSlip
@@ -36,6 +37,7 @@ from robot_dynamics.nodes.diagnostics import (
     fault_figures,
 )
 from robot_dynamics.nodes.process import Reporter
+from robot_dynamics.nodes.task_topics import task_figures
 
 PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods for which memory is allocated at once
@@ -50,6 +52,7 @@ class ControlRecord:
 
     Attributes:
         done: Whether the run is over.
+        last_tick: Last tick of the run; None until it is over.
         step: The last step of the law; None before the start.
 
     Args:
@@ -78,6 +81,7 @@ class ControlRecord:
         self._recorder: ControlRecorder | None = None
         self._first_torque_s: float | None = None
         self.step: LawStep | None = None
+        self.last_tick: int | None = None
         self.begin(ticks)
 
     def begin(self, ticks: int) -> None:
@@ -85,7 +89,8 @@ class ControlRecord:
         self.done, self._ticks = False, ticks
         self._interrupted: Callable[[], Recording] | None = None
         self._fault_tick: int | None = None
-        self._last_tick = 0
+        self._last_tick, self.last_tick = 0, None
+        self._end = RunEnd(self._loop, ticks, self._scenario.control.period)
         self._largest = 0.0
         self._reported_at = time.monotonic()
         if self._keep:
@@ -112,21 +117,22 @@ class ControlRecord:
         if self._fault_tick is None and self._loop.safety.faults:
             self._fault_tick = tick
         if self._recorder is not None:
-            intake = self._loop.intake
-            streamed = intake is not None and intake.taken > 0
+            loop, intake = self._loop, self._loop.intake
+            streamed = loop.task is not None or (intake is not None and intake.taken > 0)
             elapsed_us = 1e6 * outcome.elapsed_s
             measured = [*self._measured().values()]
             self._recorder.write(
                 tick, torque, outcome.step, elapsed_us, measured=measured, streamed=streamed
             )
         self._largest = max(self._largest, float((np.abs(torque) / self._effort).max()))
-        last = tick - began + 1 >= self._ticks
+        # A task ends the run only if the run is limited.
+        last = self._ticks < sys.maxsize and self._end.reached(tick - began)
         now = time.monotonic()
         if last or now - self._reported_at >= PROGRESS_S:
             self._reported_at = now
             self._report_progress(tick - began, self.step)
         if last:
-            self.done = True
+            self.done, self.last_tick = True, tick
             self._file.save(self._recording())
 
     def _measured(self) -> dict[str, Array]:
@@ -283,7 +289,7 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         step: The last step of the law.
     """
     safety, law = loop.safety, loop.law
-    found = fault_figures(safety)
+    found = fault_figures(safety) | task_figures(loop)
     if step is not None:
         # A law has the first scales, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)

@@ -32,6 +32,7 @@ from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
 from robot_dynamics.nodes.object_topics import ObjectTopics, resolved_topics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
+from robot_dynamics.nodes.task_topics import TaskReport
 from robot_dynamics.nodes.timeouts import SilenceMonitor
 from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
@@ -131,6 +132,11 @@ class ControlSession:
             in_real_time=not lockstep,
             joint_state_topics=joint_state_topics,
         )
+        self._task: TaskReport | None = None
+        if loop.task is not None:
+            self._task = TaskReport(node, loop, scenario.name)
+            # A launcher that waits for the end of the run is no operator.
+            loop.task.has_operator = not values["progress"]
         self._conditions = StartConditions(
             node,
             loop,
@@ -181,6 +187,8 @@ class ControlSession:
         self._report.close()
         self._inbox.clear()
         self._objects.destroy()
+        if self._task is not None:
+            self._task.destroy()
         self._output.destroy()
 
     # -- samples and commands -----------------------------------------------------------------
@@ -221,6 +229,8 @@ class ControlSession:
                 self._start_automatically()
                 self._starting = False
             clock.tick = tick
+            if self._is_past_end(tick):
+                return
         now = clock.now()
         self._output.timeout.check(now)
         outcome = loop.cycle(now, tick)
@@ -234,10 +244,25 @@ class ControlSession:
         self._intake.latency.sent()
         step = outcome.step
         self._background.do("recording", lambda: self._record.write(tick, outcome))
+        self._report_phase(tick)
         if step is not None:
             stamp = stamp_of(tick, clock.period)
             self._background.do("topics of the object", lambda: self._objects.publish(stamp, step))
         self._report.durations.add(time.perf_counter() - begin)
+
+    def _report_phase(self, tick: int) -> None:
+        """Publish the phase of a task if it has changed."""
+        report, last = self._task, self._record.last_tick
+        if report is not None:
+            self._background.do("phase", lambda: report.update(tick, last))
+
+    def _is_past_end(self, tick: int) -> bool:
+        """Return whether the task of a run in lockstep has ended before a tick.
+
+        The simulator learns that by a message; no period must pass before it does.
+        """
+        last = self._record.last_tick
+        return self._task is not None and last is not None and tick > last
 
     def on_period(self) -> None:
         """Command the arms while no joint states come (wall clock)."""
@@ -247,6 +272,7 @@ class ControlSession:
         if safety.in_charge and not (safety.law_runs and self.loop.joint_states.known(now)):
             self._outcome = self.loop.cycle_without_samples(now)
             self._output.send(self._clock.tick, self._outcome)
+            self._report_phase(self._clock.tick)
 
     def _expect_samples(self, periods: float) -> None:
         """Set `due` to a number of control periods from now."""

@@ -40,6 +40,7 @@ from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import NextCycle, retry_while, serve
 from robot_dynamics.nodes.start_preparation import PATIENCE_S
+from robot_dynamics.nodes.task_topics import serve_task
 from robot_dynamics.nodes.topics import Inbox
 
 TARE_S = 0.5  # time over which samples of wrist sensors are averaged
@@ -78,6 +79,7 @@ class ControllerNode(SessionLoop[ControlSession]):
             ("tare", self._tare),
         ):
             serve(node, f"~/{name}", action)
+        serve_task(node, lambda: self._configured().loop)
         if self._parameters.values["autoconfigure"]:
             node.change(node.trigger_configure)
 

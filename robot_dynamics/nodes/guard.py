@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.scenarios.cell import build_system, locked_joints
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.app.scenarios.task import gripper_arms
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, tick_of
@@ -64,6 +65,7 @@ from robot_dynamics.nodes.parameters import GUARD
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
+from robot_dynamics.nodes.task_topics import GripperRelay
 from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers, sample_quality
 from robot_dynamics.wording import apart
 
@@ -98,7 +100,7 @@ class Guard:
         scenario = described_by_topics(
             node, load_scenario(values["scenario"]), values["robot_description_topics"]
         )
-        self._period = scenario.control.period
+        self._scenario, self._period = scenario, scenario.control.period
         self.due = time.monotonic()
         self._clock: Clock = (LockstepClock if self._lockstep else WallClock)(self._period)
         self._loop = GuardLoop(
@@ -160,6 +162,7 @@ class Guard:
         self._commands = CommandTopics(
             node, system, self._gravity.to_commands, in_lockstep=self._lockstep
         )
+        self._grippers = GripperRelay(node, self._inbox, gripper_arms(self._scenario))
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         self._report_writer = NumberWriter(GuardReport._fields)
         # Heartbeats are read first: all decisions depend on them.
@@ -273,6 +276,7 @@ class Guard:
 
     def _send(self) -> None:
         if self._torque is not None:
+            self._grippers.send(self._clock.tick)
             self._commands.send(self._clock.tick, self._torque, self._loop.safety.released)
 
     async def _reset(self) -> str:

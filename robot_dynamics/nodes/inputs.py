@@ -21,7 +21,7 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app.recordings import topic_names as topics
@@ -42,12 +42,14 @@ from robot_dynamics.nodes.conversions import (
     JointSample,
     OdometrySample,
     WrenchSample,
+    command_reader,
     joint_state_reader,
     read_odometry,
     read_trajectory,
     wrench_reader,
 )
 from robot_dynamics.nodes.diagnostics import WARN, Latency, SentenceLog
+from robot_dynamics.nodes.task_topics import flag_of
 from robot_dynamics.nodes.topics import STREAM, Inbox, sample_quality
 
 _PHASE_GAIN = 1.0 / 64.0  # weight of a sample in the filtered phase of the samples
@@ -149,6 +151,7 @@ class SampleIntake:
         self._gate: StateGate | None = None
         if loop.clock.lockstep:
             sensed = [] if loop.object_pose is None else [topics.MEASURED_ODOMETRY]
+            sensed += map(topics.gripper_state, self._grippers)
             self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
         self.tick, self.received_at, self.latency = -1, time.monotonic(), Latency()
         self._to_tool: dict[tuple[str, str], Array | None] = {}
@@ -177,8 +180,14 @@ class SampleIntake:
         later = self.tick > self._clock.tick or loop.safety.state is State.INACTIVE
         return Action.COMPUTE if later and loop.joint_states.ready else Action.WAIT
 
+    @property
+    def _grippers(self) -> Sequence[str]:
+        """Names of the arms with grippers."""
+        task = self._loop.task
+        return () if task is None or task.grippers is None else task.grippers.arms
+
     def subscribe_to_sensors(self) -> None:
-        """Subscribe to wrist sensors and the measured object pose, before joint states.
+        """Subscribe to wrist sensors, grippers and the object's pose, before joint states.
 
         Topics are read in the order of their subscriptions.
         """
@@ -194,6 +203,16 @@ class SampleIntake:
                 self._on_wrench,
                 arm,
                 wrench_reader(),
+                awaited=False,
+            )
+
+        for arm in self._grippers:
+            self._subscribe(
+                Float64MultiArray,
+                topics.gripper_state(arm),
+                self._on_gripper,
+                arm,
+                command_reader(),
                 awaited=False,
             )
 
@@ -229,6 +248,13 @@ class SampleIntake:
             sentence = f"a sample could not be read: {sentence_of(error)}"
             now = self._clock.times_of(stamp_of(self.tick, self._clock.period))[1]
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)
+
+    def _on_gripper(self, arm: str, sample: tuple[int, Array]) -> None:
+        number, values = sample
+        task, holds = self._loop.task, flag_of(values)
+        new = self._is_new(topics.gripper_state(arm), number)
+        if new and holds is not None and task is not None and task.grippers is not None:
+            task.grippers.report(arm, holds=holds)
 
     def _on_wrench(self, arm: str, sample: WrenchSample) -> None:
         message_stamp, wrench, frame = sample

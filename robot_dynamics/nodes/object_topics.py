@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.recording import FORMAT
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.app.runs.recorders import common_metadata, control_units, reference_metadata
+from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import HoldsObject, TouchesSurfaces
@@ -84,7 +85,10 @@ class ObjectTopics:
         self._metadata = RunMetadata(node, scenario, loop, joint_state_topics)
         has_middle = system.object_loop_joint is None and len(system.arms) > 1
         self._frame = ObjectFrame(
-            node, bodies, (middle, middle_frame(system.grasps)) if has_middle else None
+            node,
+            bodies,
+            (middle, middle_frame(system.grasps)) if has_middle else None,
+            {surface.name: pose_matrix(surface) for surface in scenario.cell.surfaces},
         )
         self._publishers = (
             *(self._odometry, self._reference, self._force, self._force_reference, self._markers),
@@ -163,7 +167,7 @@ class ObjectTopics:
 
 
 class ObjectFrame:
-    """Publishes the frames of the object's bodies and of internal forces on /tf.
+    """Publishes the frames of the object's bodies, of internal forces and of surfaces on /tf.
 
     Joint states cannot carry them. Without `tf2_msgs`, which is not on PyPI, there are no
     transforms.
@@ -175,10 +179,15 @@ class ObjectFrame:
         node: The node that publishes.
         bodies: Names of the frames of the bodies.
         middle: Name of the frame of internal forces, and its pose (4, 4) in the first body.
+        surfaces: Poses (4, 4) of surfaces in the world, by their names.
     """
 
     def __init__(
-        self, node: Node, bodies: Sequence[str], middle: tuple[str, Array] | None = None
+        self,
+        node: Node,
+        bodies: Sequence[str],
+        middle: tuple[str, Array] | None = None,
+        surfaces: Mapping[str, Array] | None = None,
     ) -> None:
         self.publisher: Any = None
         try:
@@ -190,10 +199,12 @@ class ObjectFrame:
         for transform in transforms:
             transform.header.frame_id = WORLD
         self._moving = tuple(transforms)
+        fixed_frames = [(WORLD, name, at) for name, at in (surfaces or {}).items()]
         if middle is not None:
-            name, at = middle
+            fixed_frames.append((bodies[0], *middle))
+        for parent, name, at in fixed_frames:
             fixed = TransformStamped(child_frame_id=name)
-            fixed.header.frame_id = bodies[0]
+            fixed.header.frame_id = parent
             pose = np.concatenate([at[:3, 3], quaternion_of_rotation(at[:3, :3])])
             write_transform(fixed.transform, pose)
             transforms.append(fixed)

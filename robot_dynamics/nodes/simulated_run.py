@@ -38,16 +38,22 @@ class SimulatedRun:
 
     def __init__(self, scenario: Scenario, system: GraspSystem, ticks: int, *, keep: bool) -> None:
         self.plant = make_plant(scenario, system)
-        self._scenario, self._ticks, self._keep = scenario, ticks, keep
+        self._scenario, self._longest, self._keep = scenario, ticks, keep
         self.begin()
 
     def begin(self) -> None:
         """Return to the start."""
         self.measurement, self.tick, self.over = self.plant.reset(), 0, False
+        self._ticks, self._ended = self._longest, False
         self._recorder = None
         if self._keep:
             capacity = min(self._ticks, _MOST_RESERVED)
             self._recorder = PlantRecorder(self.plant.scene, self._scenario, capacity)
+
+    def end_at(self, last_tick: int | None, first: int) -> None:
+        """Let a run that began at a tick end after another one; with None at its length."""
+        self._ended = last_tick is not None
+        self._ticks = self._longest if last_tick is None else last_tick + 1 - first
 
     @property
     def time(self) -> float:
@@ -84,6 +90,8 @@ class SimulatedRun:
         recorder = self._recorder
         if recorder is None or not recorder.recorder.count:
             return None
+        if self._ended:
+            recorder.end_at(self._ticks)
         hashed = self.plant.state_hash()
         return lambda: recorder.finish(wall_time_s=wall_time, plant_state_hash=hashed)
 

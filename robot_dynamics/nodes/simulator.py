@@ -33,6 +33,7 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.robot_description import robot_description
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.app.scenarios.task import gripper_arms
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
@@ -57,6 +58,7 @@ from robot_dynamics.nodes.simulated_run import (
     SimulatedRun,
 )
 from robot_dynamics.nodes.state_topics import StateTopics
+from robot_dynamics.nodes.task_topics import SimulatedGrippers, subscribe_to_end
 from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
 
 REPEAT_AFTER_S = 0.2  # wall-clock time without an answer after which a state is repeated
@@ -89,14 +91,14 @@ class Simulator:
         self._file = RecordingFile(values["output"], reporter)
 
         scenario = load_scenario(values["scenario"])
-        scenario.refuse_task("nodes follow")
         system = true_system(scenario, build_system(scenario))
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
-        ticks = scenario.ticks(scenario.plan(), values["duration"] or None)
+        duration = values["duration"] or None
+        # A task takes as long as it takes; the controller says when it is over.
+        endless = not limited or (scenario.task and duration is None)
+        ticks = sys.maxsize if endless else scenario.ticks(scenario.plan(), duration)
         self.due = None if self._lockstep else time.monotonic()
-        self._run = SimulatedRun(
-            scenario, system, ticks if limited else sys.maxsize, keep=bool(values["output"])
-        )
+        self._run = SimulatedRun(scenario, system, ticks, keep=bool(values["output"]))
         self._answers, self._pause = CommandAnswers(self._run.plant.period), Pause()
         plant, arms = self._run.plant, [arm.name for arm in system.arms]
         self._faults = FaultSwitch(plant.faults, in_lockstep=self._lockstep)
@@ -123,6 +125,9 @@ class Simulator:
         )
         self._scenario, self._born, self._described = scenario, time.monotonic(), False
         self._description_topic = node.create_publisher(String, topics.ROBOT_DESCRIPTION, LATCHED)
+        self._grippers = SimulatedGrippers(node, inbox, gripper_arms(scenario), plant.grip)
+        if scenario.task:
+            subscribe_to_end(inbox, self._on_end)
         for arm in arms:
             # The command of the last arm arrives last; on the wall clock none is awaited.
             inbox.subscribe(
@@ -175,6 +180,7 @@ class Simulator:
     def _begin(self) -> None:
         """Go to the start of a run."""
         self._run.begin()
+        self._grippers.reset()
         self._pause.reset()
         self._gate.reset()
         self._drives.reset()
@@ -189,6 +195,7 @@ class Simulator:
         self._pause.held_back = False
         if run.tick == 0:
             run.record()
+        self._grippers.move()
         run.advance(self._gravity.to_torques(self._gate.torque))
         self._gate.expect(run.tick)
         self._publish_state()
@@ -211,6 +218,7 @@ class Simulator:
             run.advance(None)
         else:
             run.record()
+            self._grippers.move()
             run.advance(self._gravity.to_torques(torque))
         self._publish_state()
         if not run.over and not run.lasts(run.tick if first is None else first):
@@ -221,6 +229,7 @@ class Simulator:
         if self._tracked:
             truth = run.plant.truth()
             tracked = truth.object_pose, truth.object_twist
+        self._grippers.publish(run.tick)
         self._states.publish(run.tick, run.measurement, run.plant.passive_joints(), tracked)
         self._answers.published_at = time.monotonic()
         self._faults.published(run.tick)
@@ -249,14 +258,20 @@ class Simulator:
     @property
     def incomplete(self) -> bool:
         """Whether the commands of some arms have arrived, and others are awaited."""
-        return self._lockstep and self._gate.incomplete
+        if not self._lockstep:
+            return False
+        return self._gate.incomplete or (
+            self._gate.complete and not self._grippers.are_commanded(self._gate.tick)
+        )
 
     @property
     def _commanded(self) -> bool:
         """Whether the commands of all arms have arrived; of silent ones only in lockstep."""
         gate = self._gate
-        if self._lockstep or gate.complete:
-            return gate.complete
+        if self._lockstep:
+            return gate.complete and self._grippers.are_commanded(gate.tick)
+        if gate.complete:
+            return True
         arms = self._run.plant.system.arms
         return len(gate.missing) < len(arms) and set(gate.missing) <= set(self._silent)
 
@@ -286,6 +301,13 @@ class Simulator:
             self._advance()
         else:
             self._pause.held_back = True  # until the simulation goes on
+
+    def _on_end(self, last_tick: int | None) -> None:
+        """Let the run end after a tick; with None it goes on."""
+        run = self._run
+        run.end_at(last_tick, self._answers.first_tick or 0)
+        if not run.over and self._lockstep and run.tick > 0 and not run.lasts(0):
+            self._finish()
 
     def _refuse(self, sentence: str) -> None:
         if sentence != self._refused:

@@ -46,6 +46,8 @@ COMMON = re.compile(
 SETTINGS = {
     "left/position_commands",
     "right/position_commands",
+    *(f"{arm}/gripper/{what}" for arm in ("left", "right") for what in ("commands", "state")),
+    "task/phase",
     "object/reference_contact_force",
     "/tf",
     "/clock",

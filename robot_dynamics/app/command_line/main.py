@@ -471,7 +471,7 @@ def _drill(options: argparse.Namespace) -> int:
 
     require_ros()
     scenario = load_scenario(options.scenario, options.overrides)
-    scenario.refuse_task("nodes follow")
+    scenario.refuse_task("the drill follows")
     if options.json:
         require_parent(options.json)
     title = "soak" if options.soak else "drill"

@@ -22,6 +22,7 @@ ROBOT_DESCRIPTION = "robot_description"
 RUN_METADATA = "run_metadata"
 MARKERS = "markers"
 OBJECT_MARKER = "object_marker"  # prefix of the interactive marker's topics
+TASK_PHASE = "task/phase"  # of the controller, latched
 HEARTBEAT = "heartbeat"  # of the controller
 GUARD = "guard_report"
 
@@ -47,6 +48,16 @@ def position_commands(arm: str) -> str:
 def wrench(arm: str) -> str:
     """Return the topic of an arm's wrist sensor."""
     return f"{arm}/wrench"
+
+
+def gripper_commands(arm: str) -> str:
+    """Return the topic of the commands to an arm's gripper."""
+    return f"{arm}/gripper/commands"
+
+
+def gripper_state(arm: str) -> str:
+    """Return the topic that says whether an arm's gripper holds the object."""
+    return f"{arm}/gripper/state"
 
 
 def middle_frame(body: str) -> str:

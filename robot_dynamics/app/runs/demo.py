@@ -58,7 +58,6 @@ def demonstrate(
         RunInterrupted: On Ctrl-C, a KeyboardInterrupt with the run until then.
     """
     require_ros()
-    scenario.refuse_task("nodes follow")
     require_leave(scenario.control, allow_code)
     if duration is not None:
         scenario.ticks(scenario.plan(), duration)

@@ -28,8 +28,9 @@ from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.compile.cache import folder_of_kernels
 from robot_dynamics.compile.host import find_host, interpretation_forced
-from robot_dynamics.control.abilities import HoldsObject, RunsTask, SensesObject
+from robot_dynamics.control.abilities import HoldsObject, SensesObject
 from robot_dynamics.control.control_law import ControlLaw, HeldStep, LawStep
+from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -100,6 +101,33 @@ class RunInterrupted(KeyboardInterrupt):
 #: period alone. Returns external wrenches for the next period, as `Simulation.step` takes them,
 #: or None.
 Watcher = Callable[[float, Callable[[], Recording]], Mapping[str, ArrayLike] | None]
+
+
+class RunEnd:
+    """End of a run: after its control periods; of a task when it is done, or soon after a fault.
+
+    An operator may go on with a task that has failed.
+
+    Args:
+        loop: The control loop.
+        ticks: Largest number of control periods.
+        period: Control period [s].
+    """
+
+    def __init__(self, loop: ControlLoop, ticks: int, period: float) -> None:
+        self._loop, self._last = loop, ticks - 1
+        self._after_fault = round(_AFTER_FAULT_S / period)
+
+    def reached(self, tick: int) -> bool:
+        """Return whether a tick, counted from the start, is the last one."""
+        task = self._loop.task
+        if task is not None:
+            goes_on = task.has_operator
+            if task.done and not (task.failure and goes_on):
+                self._last = min(self._last, tick)
+            elif self._loop.safety.faults and not goes_on:
+                self._last = min(self._last, tick + self._after_fault)
+        return tick >= self._last
 
 
 class Preparation:
@@ -196,8 +224,7 @@ def simulate(
     simulated = make_plant(scenario, true_system(scenario, believed))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
-    task = running if isinstance(running, RunsTask) else None
-    last_tick, after_fault = ticks - 1, round(_AFTER_FAULT_S / control.period)
+    task, end = loop.task, RunEnd(loop, ticks, control.period)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
     if control.start.tare:
@@ -240,9 +267,7 @@ def simulate(
             plant_steps.append(clock() - stepped)
             if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
                 progress(progress_of(tick, ticks, control.period, step, running))
-            if task is not None and (task.done or loop.safety.faults):
-                last_tick = min(last_tick, tick if task.done else tick + after_fault)
-            if tick >= last_tick:
+            if end.reached(tick):
                 break
     except KeyboardInterrupt as error:
         interrupt = error

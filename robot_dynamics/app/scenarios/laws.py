@@ -93,7 +93,6 @@ def control_loop(
         RobotDynamicsError: If the scenario is refused.
     """
     if streams is not None:
-        scenario.refuse_task("nodes follow")
         ignored = {*locked_joints(scenario), *streams.ignored_joints}
         streams = streams._replace(ignored_joints=ignored)
     if scenario.control.base_law == "admittance" and not wrist_sensors:

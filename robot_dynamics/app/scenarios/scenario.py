@@ -168,7 +168,7 @@ class Scenario:
         if self.task:
             raise ArgumentError(
                 f"{self.name} has a `task`, but {what} only references; expected a scenario with "
-                "a `reference`. `simulate` and studies run tasks."
+                "a `reference`. `simulate`, `demo`, the nodes and studies run tasks."
             )
 
     def _require_possible_task(self) -> None:

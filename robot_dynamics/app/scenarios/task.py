@@ -111,7 +111,7 @@ class _Phases:
             elif isinstance(own, ReleaseSettings):
                 made.append(self.release(own))
             elif isinstance(own, WaitSettings):
-                made.append(Wait(own.duration_s))
+                made.append(Wait(own.planned_s, for_operator=own.until is not None))
             i += 1
         for phase in made:  # a squeeze is known by now
             if isinstance(phase, Approach) and phase.on_failure == "retreat":
@@ -160,8 +160,8 @@ class _Phases:
         internal = law.reference.rows(np.zeros(1))[0, law.internal_columns]
         wrenches = (S @ law.distribution.internal @ internal).reshape(-1, 6)
         self._squeeze = SqueezeWrenches(internal, wrenches)
-        held, rows = HeldLaw(law), surface_rows(self._scenario.cell)
         weight = float(np.linalg.norm(self._weight))
+        held, rows = HeldLaw(law, weight), surface_rows(self._scenario.cell)
         made: list[TaskPhase] = []
         if self.grippers is None:
             made.append(Grasp(self._arms, grasp, self._squeeze))
@@ -172,7 +172,7 @@ class _Phases:
         for i, (phase, parts) in enumerate(zip(task, plan.parts, strict=True)):
             own, begins = phase.own, i == 0
             if isinstance(own, LiftSettings):
-                made.append(Lift(held, parts, own, weight, begins=begins))
+                made.append(Lift(held, parts, own, begins=begins))
                 back, (down, load) = plan_back(grasp, own, plan.supports[0], self._weight)
                 names = law.internal_force_names
                 reference = plan_hybrid_reference(
@@ -188,6 +188,7 @@ class _Phases:
             else:
                 limit = own.time_limit_s if isinstance(own, CarrySettings) else None
                 made.append(HeldPhase(phase.name, held, parts, limit, begins=begins))
+                made[-1].for_operator = isinstance(own, WaitSettings) and own.until is not None
         self._pose = plan.end
         self.places.append(plan.end)
         return made
@@ -210,7 +211,13 @@ def _grippers(scenario: Scenario) -> Grippers | None:
             f"the contact of arm {name!r} is {'of another kind' if other else 'rigid'}; a task "
             "expected palms that push for all arms, or grippers, which are rigid."
         )
-    return None if all(palms) else Grippers([arm.name for arm in arms])
+    return None if all(palms) else Grippers(gripper_arms(scenario))
+
+
+def gripper_arms(scenario: Scenario) -> tuple[str, ...]:
+    """Return the names of the arms whose grippers a task commands."""
+    arms = scenario.cell.arms if scenario.task else ()
+    return tuple(arm.name for arm in arms if arm.contact.kind == "rigid")
 
 
 def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:

@@ -21,7 +21,7 @@ from robot_dynamics.control.abilities import (
 )
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gain_ramp import carried_over
-from robot_dynamics.control.hybrid.contact_damping import contact_damping
+from robot_dynamics.control.hybrid.contact_damping import ContactDamping, contact_damping
 from robot_dynamics.control.hybrid.departures import Departures
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
@@ -136,6 +136,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         if self.layout.surfaces:
             self._departures = Departures(self.kernel, self._followed, self.period)
         self._row_given: Array | None = None
+        self._damping: ContactDamping
+        self._next_damping: ContactDamping | None = None
         self.running = RunningKernel(
             self.kernel,
             SensorInputs(self.layout, reference.start, senses=options.sensor),
@@ -520,12 +522,19 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         inertias = list(map(self.hybrid_system.load_inertia, joints, poses))
         return motion.times[every].tolist(), np.array(inertias)
 
+    def prepare_start(self, q: Array) -> None:
+        """Compute the damping of the next start, which is at positions `q` (na,), beforehand."""
+        kernel, start = self.kernel, self.reference.start
+        require_length("q", list(q), len(kernel.order), "one for each arm joint")
+        joints = kernel.joints(q)
+        self._next_damping = contact_damping(kernel.system, self.settings, joints, start)
+
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         kernel, settings = self.kernel, self.settings
-        require_length("q", list(q), len(kernel.order), "one for each arm joint")
-        start = self.reference.start
-        self._damping = contact_damping(kernel.system, settings, kernel.joints(q), start)
+        if self._next_damping is None:
+            self.prepare_start(q)
+        self._damping, self._next_damping = self._next_damping, None
         posture = kernel.of_model(self._near_posture(q))
         gains = self._gains_of(settings, posture, self._damping.values)
         self.running.tune(gains, self._more_parameters())

@@ -42,7 +42,7 @@ class FreeArms:
         wrenches: Wrenches by the tools on the object, in tool frames (k, 6), angular first.
         along: Position of the reference of each tool on its line (k,) [m].
         effort: Largest torques (na,).
-        ahead: Time from a measurement to the middle of the action of its command [s].
+        pace: Rate of the time of phases, 1 but for pauses, and its own rate [1/s].
     """
 
     def __init__(
@@ -62,7 +62,8 @@ class FreeArms:
         self._friction = control.friction
         self.effort = safety.effort_fraction * system.limits["effort"]
         self._largest_change = safety.torque_rate * control.period
-        self.ahead = (control.command_delay_periods + 0.5) * control.period
+        self._ahead = (control.command_delay_periods + 0.5) * control.period
+        self.pace = 1.0, 0.0
         self._tools = [arm.tool for arm in system.arms]
         self.begin(system.posture, np.zeros(len(self.effort)))
         self.advance_tools(np.zeros(len(self._tools)))  # compiles everything that is needed
@@ -90,9 +91,15 @@ class FreeArms:
         own = self.system.arm_slices[arm]
         self.q[own], self.qd[own], self._qdd[own] = q[own], 0.0, 0.0
 
+    @property
+    def ahead(self) -> float:
+        """Time of a phase from a measurement to the middle of the action of its command [s]."""
+        return self._ahead * self.pace[0]
+
     def follow(self, q: Array, qd: Array, qdd: Array) -> None:
-        """Set the reference to positions, velocities and accelerations (na,)."""
-        self.q, self.qd, self._qdd = q, qd, qdd
+        """Set the reference to positions, velocities and accelerations (na,) at full pace."""
+        pace, second = self.pace
+        self.q, self.qd, self._qdd = q, pace * qd, pace**2 * qdd + second * qd
 
     def begin_lines(self) -> None:
         """Begin straight lines along the tools' z axes, from the reference's present poses."""
@@ -107,12 +114,12 @@ class FreeArms:
         as possible.
 
         Args:
-            speeds: Speed along the z axis of each tool (k,) [m/s].
+            speeds: Speed along the z axis of each tool (k,) at full pace [m/s].
 
         Raises:
             PhaseFailed: If a joint would have to exceed its velocity limit, as near a singularity.
         """
-        dt, before = self._period, self.qd.copy()
+        dt, before, speeds = self._period, self.qd.copy(), self.pace[0] * speeds
         for i, own in enumerate(self.system.arm_slices):
             if speeds[i] == 0.0:
                 self.qd[own] = 0.0

@@ -82,12 +82,13 @@ class Move(FreePhase):
     Attributes:
         goes_home: Whether they go where they were at the start.
         target: The positions (na,); NaN where a joint stays.
+        touch_n: Force at a wrist beyond which the phase fails [N].
     """
 
     def __init__(self, arms: FreeArms, settings: MoveSettings, target: Array) -> None:
         super().__init__("move", arms, settings)
         self.goes_home = settings.to == "home"
-        self._touch = settings.touch_n
+        self.touch_n = settings.touch_n
         self._velocity = settings.velocity_fraction * arms.system.limits["velocity"]
         self.target = target
 
@@ -100,7 +101,7 @@ class Move(FreePhase):
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        self._require_free(now, self._touch)
+        self._require_free(now, self.touch_n)
         self._arms.follow(*self._path.at(now.time, self._arms.ahead))
         return now.time >= self.planned_s and self._arrived(now)
 
@@ -113,6 +114,9 @@ class Approach(FreePhase):
         settings: The settings.
         target: The positions (na,).
         length: Length of the straight lines [m].
+
+    Attributes:
+        touch_n: Force at a wrist beyond which the phase fails [N].
     """
 
     def __init__(
@@ -124,6 +128,7 @@ class Approach(FreePhase):
     ) -> None:
         super().__init__("approach", arms, settings)
         self._settings, self._target, self._length = settings, target, length
+        self.touch_n = settings.touch_n
         self._velocity = settings.velocity_fraction * arms.system.limits["velocity"]
 
     def begin(self, now: Now) -> None:
@@ -135,7 +140,7 @@ class Approach(FreePhase):
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        self._require_free(now, self._settings.touch_n)
+        self._require_free(now, self.touch_n)
         on_line = now.time - self._path.duration
         if on_line < 0.0:
             self._arms.follow(*self._path.at(now.time, self._arms.ahead))

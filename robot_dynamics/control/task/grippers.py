@@ -12,32 +12,49 @@ class Grippers:
 
     Args:
         arms: Names of their arms.
+
+    Attributes:
+        arms: Names of their arms.
+        closed: Whether they are commanded to be closed, else open.
+        rehearsing: Whether the phases run without arms: nothing is commanded then.
     """
 
     def __init__(self, arms: Sequence[str]) -> None:
-        self._arms, self._holds = tuple(arms), dict[str, bool]()
-        self._closed = self._sent = False
+        self.arms, self._holds = tuple(arms), dict[str, bool]()
+        self.closed = self._sent = self.rehearsing = False
 
     def reset(self) -> None:
         """Begin with open grippers; those that were closed open by the next command."""
-        self._closed = False
-        self._holds.clear()
+        self.open()
 
     def close(self) -> None:
         """Command them to close."""
-        self._closed = True
+        self._command(closed=True)
 
     def open(self) -> None:
         """Command them to open."""
-        self._closed = False
+        self._command(closed=False)
 
     def send(self, grip: Callable[..., bool]) -> None:
         """Send a command that is new: `grip(arm, closed=...)` returns whether an arm holds."""
-        if self._closed != self._sent:
-            self._sent = self._closed
-            self._holds = {arm: grip(arm, closed=self._closed) for arm in self._arms}
+        if self.closed != self._sent:
+            self._sent = self.closed
+            for arm in self.arms:
+                self.report(arm, holds=grip(arm, closed=self.closed))
+
+    def report(self, arm: str, *, holds: bool) -> None:
+        """Note whether the gripper of an arm holds something."""
+        self._holds[arm] = holds
 
     @property
     def empty(self) -> list[str]:
-        """Names of the arms that are known to hold nothing."""
-        return [arm for arm, holds in self._holds.items() if not holds]
+        """Names of the arms that are not known to hold something since the last command."""
+        if self.rehearsing:
+            return []
+        return [arm for arm in self.arms if not self._holds.get(arm, False)]
+
+    def _command(self, *, closed: bool) -> None:
+        if self.rehearsing or closed == self.closed:
+            return
+        self.closed = closed
+        self._holds.clear()

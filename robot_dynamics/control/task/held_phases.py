@@ -10,7 +10,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.reference import POSE
-from robot_dynamics.control.rollout import Rollout
+from robot_dynamics.control.resume import Resumed, ResumeError, nearest_time
 from robot_dynamics.control.task.held_plan import Parts, PlanPart
 from robot_dynamics.control.task.phases import SETTLE_S, Now, PhaseFailed, TaskPhase
 from robot_dynamics.control.task_settings import LiftSettings
@@ -23,44 +23,107 @@ class HeldLaw:
 
     Args:
         law: The law; its plan is that of `held_plan.plan_held`.
+        weight: Weight of the object [N].
 
     Attributes:
         law: The law.
+        weight: Weight of the object [N].
         tick: Control periods since it started.
         stood: Pose of the object at the start (7,), on its support.
     """
 
-    def __init__(self, law: HybridLaw) -> None:
-        self.law, self._plan, self.tick = law, law.plan, 0
+    def __init__(self, law: HybridLaw, weight: float) -> None:
+        self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
         self.stood = law.plan.start
+        self._stage, self._first = 0, law.plan
 
-    def start(self, now: Now, part: tuple[float, float]) -> None:
-        """Start the law where the arms hold the object, with a part of its plan moved to there."""
-        law = self.law
-        self.stood = law.object_pose(now.q)
-        law.begin_with(PlanPart(self._plan, *part).moved_to(self.stood))
-        law.start(now.q, now.qd, now.last)
-        self.tick = law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
+    def part(self, part: tuple[float, float]) -> PlanPart:
+        """Return a part of the plan; computing its rows takes longer than a control period."""
+        return PlanPart(self._plan, *part, self.law.period)
 
-    def rehearse(self, q: Array) -> Rollout:
-        """Return the motion of the arms along the whole plan from positions `q` (na,), checked.
+    def prepare(self, q: Array, part: PlanPart) -> bool:
+        """Do a quarter of a start with a part of the plan; return whether `start` is next.
+
+        All of it takes longer than a control period: first the part is moved to where the arms
+        hold the object, then its rows and the damping are computed, and then the law starts.
+        """
+        if self._stage == 0:
+            self.stood = self.law.object_pose(q)
+            self._first = part.moved_to(self.stood)
+        elif self._stage == 1:
+            self.law.begin_with(self._first)
+        else:
+            self.law.prepare_start(q)
+        self._stage += 1
+        return self._stage == 3
+
+    def forget_preparation(self) -> None:
+        """Let the next preparation begin anew: one before it may have been interrupted."""
+        self._stage = 0
+
+    def start(self, now: Now) -> None:
+        """Start the law after its preparation, from the torque that was sent last."""
+        self._stage = 0
+        self.law.start(now.q, now.qd, now.last)
+        self.tick = self.law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
+
+    def choose_resumed(self, q: Array, part: PlanPart, begin: float, near: float) -> Resumed:
+        """Return a part of the plan, taken up from where arms at `q` (na,) hold the object.
+
+        The law then begins with the whole plan from there on, which can be checked.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            part: The part.
+            begin: Its time in the plan [s].
+            near: Where the object passes a place more than once, the time nearest to this one [s].
 
         Raises:
-            PreflightError: If they cannot follow it.
+            ResumeError: If the object touches a surface on the part before it is in the air.
         """
+        law, settings = self.law, self.law.settings
+        pose = law.object_pose(q)
+        times = np.arange(0.0, part.duration, settings.period)
+        touching = part.rows(times)[:, law.row_columns["touch"]].any(axis=1)
+        free = float(times[np.argmax(touching)]) if touching.any() else part.duration
+        if free <= 0.0:
+            raise ResumeError(
+                "resume refused: the object touches its support in this phase; expected it in the "
+                "air: move the arms by the drives' own controllers."
+            )
+        time = nearest_time([part], free, pose[None], settings.start, min(near, free))
+        law.begin_with(Resumed(self._plan, pose, begin + time, settings.resume))
+        return Resumed(part, pose, time, settings.resume)
+
+    def resume(self, now: Now, resumed: Resumed) -> None:
+        """Start the law in the air, on what `choose_resumed` returned."""
+        self.law.begin_with(resumed)
+        self.law.start(now.q, now.qd, now.last)
+        self.tick, self._stage = 0, 0
+
+    def begin_with_whole(self) -> None:
+        """Let the next start follow the whole plan from its beginning."""
         self.law.begin_with(self._plan)
-        return self.law.check_path(q)
 
     def rows(self, times: Array, width: int) -> Array:
-        """Return the rows of the plan at times (N,), filled with zeros to a width."""
+        """Return the rows of what the law begins with, at times (N,), as wide as stated."""
         rows = np.zeros((len(times), width))
-        planned = self._plan.rows(times)
+        planned = self.law.reference.rows(times)
         rows[:, : planned.shape[1]] = planned
         return rows
 
-    def follow(self, part: tuple[float, float]) -> None:
-        """Follow another part of the plan from now on."""
-        self.law.follow(PlanPart(self._plan, *part), self.tick)
+    def follow(self, plan: ObjectPlan) -> None:
+        """Follow another plan from now on, as a part of the own one."""
+        self.law.follow(plan, self.tick)
+
+    @property
+    def carries(self) -> bool:
+        """Whether the arms bear more than half of the weight, by the plan.
+
+        A measured touch proves nothing: a bias of a wrist looks the same.
+        """
+        row, at = self.law.running.last.reference, self.law.row_columns["contact"]
+        return bool(np.abs(row[at]).max(initial=0.0) < 0.5 * self.weight)
 
 
 class HeldPhase(TaskPhase):
@@ -90,31 +153,67 @@ class HeldPhase(TaskPhase):
         begins: bool = False,
     ) -> None:
         super().__init__(name, limit_s, on_failure)
-        self.held, self._parts, self.begins = held, parts, begins
-        self.planned_s = sum(end - begin for begin, end in parts)
+        self.held, self._ends, self.begins = held, parts, begins
+        self._parts = tuple(map(held.part, parts))
+        self.planned_s = sum(part.duration for part in self._parts)
+        self._at, self._since = 0, 0.0
+        self._followed: ObjectPlan = self._parts[0]
+
+    def prepare(self, now: Now) -> bool:
+        """See `TaskPhase`."""
+        return not self.begins or self.held.prepare(now.q, self._parts[0])
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
-        self._at, self._since = 0, now.time
         if self.begins:
-            self.held.start(now, self._parts[0])
+            self.held.start(now)
+            self._at, self._since, self._followed = 0, now.time, self._parts[0]
         else:
-            self._follow()
+            self._follow(0, now)
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        begin, end = self._parts[self._at]
-        if not self._is_over(now, self._at, now.time - self._since >= end - begin):
+        passed = now.time - self._since >= self._followed.duration
+        if not self._is_over(now, self._at, passed):
             return False
         if self._at + 1 == len(self._parts):
             return True
-        self._at, self._since = self._at + 1, now.time
-        self._follow()
+        self._follow(self._at + 1, now)
         return False
 
-    def _follow(self) -> None:
-        """Follow the present part of the plan from now on."""
-        self.held.follow(self._parts[self._at])
+    def go_on(self, now: Now) -> None:
+        """Go on along the present part, from where the object has come to rest in a pause."""
+        law, followed = self.held.law, self._followed
+        pose = law.running.last.reference[POSE]
+        time = min(now.time - self._since, followed.duration)
+        if isinstance(followed, Resumed):
+            time, followed = float(followed.path_time(time)), followed.plan
+        self._since = now.time
+        self._followed = Resumed(followed, pose, time, law.settings.resume)
+        self.held.follow(self._followed)
+
+    def choose_resumed(self, q: Array, time: float) -> None:
+        """Choose a start of this phase from where arms at `q` (na,) hold the object in the air.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            time: Time of the phase when the law ended [s].
+
+        Raises:
+            ResumeError: If the object is on its support.
+        """
+        part, begin = self._parts[self._at], self._ends[self._at][0]
+        self._resumed = self.held.choose_resumed(q, part, begin, time - self._since)
+
+    def resume(self, now: Now) -> None:
+        """Begin as `choose_resumed` has chosen."""
+        self.held.resume(now, self._resumed)
+        self._since, self._followed = 0.0, self._resumed
+
+    def _follow(self, at: int, now: Now) -> None:
+        """Follow a part of the plan from now on."""
+        self._at, self._since, self._followed = at, now.time, self._parts[at]
+        self.held.follow(self._followed)
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         """Return whether a part is over, given whether its time has passed."""
@@ -128,25 +227,18 @@ class Lift(HeldPhase):
         held: The law.
         parts: Begin and end of the transfer and of the lift [s].
         settings: The settings.
-        weight: Weight of the object [N].
         begins: Whether the law starts with this phase.
     """
 
     def __init__(
-        self,
-        held: HeldLaw,
-        parts: Parts,
-        settings: LiftSettings,
-        weight: float,
-        *,
-        begins: bool,
+        self, held: HeldLaw, parts: Parts, settings: LiftSettings, *, begins: bool
     ) -> None:
         limit, end = settings.time_limit_s, settings.on_failure
         super().__init__("lift", held, parts, limit, end, begins=begins)
-        self._settings, self._weight = settings, weight
+        self._settings = settings
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
-        own, step = self._settings, self.held.law.running.last
+        own, step, weight = self._settings, self.held.law.running.last, self.held.weight
         if part == 0:
             moved = float(np.linalg.norm(step.pose[:3] - self.held.stood[:3]))
             if not moved <= own.slip_within_m:
@@ -156,11 +248,11 @@ class Lift(HeldPhase):
                 )
         else:
             other = float(np.linalg.norm(step.held_body_wrenches[0, -3:]))
-            if not other <= own.weight_tolerance * self._weight:
+            if not other <= own.weight_tolerance * weight:
                 raise PhaseFailed(
                     f"the arms carry {other:.3g} N more or less than the weight of "
-                    f"{self._weight:.3g} N, expected at most "
-                    f"{own.weight_tolerance * self._weight:.3g} N: the object is heavier or "
+                    f"{weight:.3g} N, expected at most "
+                    f"{own.weight_tolerance * weight:.3g} N: the object is heavier or "
                     "lighter than modelled, or stuck."
                 )
         return passed
@@ -227,21 +319,27 @@ class PutBack(PutDown):
         self, held: HeldLaw, plan: ObjectPlan, parts: Parts, on: str, normal: int
     ) -> None:
         super().__init__("put_back", held, parts, on, normal)
-        self._plan = plan
+        self._parts = tuple(PlanPart(plan, *part, held.law.period) for part in parts)
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
-        self._touched_s, self._since, self._at = np.inf, now.time, 0
+        self._touched_s = np.inf
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
         if not self._stands:
-            self._follow()
+            self._follow(0, now)
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
         return self._stands or super().advance(now)
 
-    def _follow(self) -> None:
+    def go_on(self, now: Now) -> None:
+        """See `HeldPhase`."""
+        if not self._stands:
+            super().go_on(now)
+
+    def _follow(self, at: int, now: Now) -> None:
         here = self.held.law.running.last.reference[POSE]
-        part = PlanPart(self._plan, *self._parts[self._at])
-        self.held.law.follow(part.moved_to(here), self.held.tick)
+        self._at, self._since = at, now.time
+        self._followed = self._parts[at].moved_to(here)
+        self.held.follow(self._followed)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
@@ -38,6 +38,8 @@ _SEARCH_SHARE = 0.1  # of the weight: force on a surface until it is found
 _BEYOND_M = 0.01  # way beyond its old place, within which an object that is put back must touch
 _BACK_SPEED = 0.03  # of its descent, on which it may touch at any time [m/s]
 _LOAD_S = 0.5  # time in which the support takes it back
+_MOST_ROWS = 50_000  # that are computed beforehand
+_SAME_S = 1e-9  # difference of times that counts as none
 
 
 #: Begin and end of the parts of a plan that a phase follows [s].
@@ -149,7 +151,7 @@ def plan_held(
             touches.append(TouchSettings(own.on, search[0], force_n=seek, changes=(change,)))
             parts.append(((first, rest[1]), transfer))
         elif isinstance(own, WaitSettings):
-            parts.append((add(SegmentSettings(own.duration_s)),))
+            parts.append((add(SegmentSettings(own.planned_s)),))
     squeeze = ForceStepSettings(0.0, squeeze_n=grasp.squeeze_n)
     reference = ReferenceSettings(tuple(segments), (squeeze,), tuple(touches))
     support = supports[standing]
@@ -201,40 +203,32 @@ def _support_at(pose: Array, supports: Mapping[str, Support]) -> str:
 class PlanPart:
     """A part of a plan as a plan of its own, at other places if the object is held elsewhere.
 
+    Its first rows are computed here, at multiples of half a control period: a control period has
+    no time for many of them.
+
     Args:
         plan: The whole plan.
         begin: Its time at the beginning of the part [s].
         end: Its time at the end of the part, at which it is at rest [s].
-        turn: Turn of the path about its place at the beginning, a quaternion (4,).
-        shift: Displacement of its place at the beginning (3,) [m].
+        period: Control period [s].
     """
 
-    def __init__(
-        self,
-        plan: ObjectPlan,
-        begin: float,
-        end: float,
-        turn: ArrayLike = (0.0, 0.0, 0.0, 1.0),
-        shift: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> None:
+    def __init__(self, plan: ObjectPlan, begin: float, end: float, period: float) -> None:
         self._plan, self._begin, self._last = plan, begin, np.nextafter(end, begin)
-        self._turn, self._shift = np.asarray(turn), np.asarray(shift)
-        self._moved = bool(self._turn[:3].any() or self._shift.any())
-        self.duration = end - begin
-        self._at = plan.rows(np.array([begin]))[0, :3]
-        self.start = self.rows(np.zeros(1))[0, POSE]
+        self._step, self.duration = 0.5 * period, end - begin
+        self._all = int(np.ceil(self.duration / self._step)) + 1
+        self._table = self._looked_up(self._step * np.arange(min(self._all, _MOST_ROWS)))
+        self.start = self._table[0, POSE]
 
     def rows(self, times: ArrayLike) -> Array:
         """Return the rows of the part at times (N,) since its beginning [s]."""
-        t = self._begin + np.atleast_1d(np.asarray(times, dtype=float))
-        rows = self._plan.rows(np.minimum(np.maximum(t, self._begin), self._last))
-        if not self._moved:
-            return rows
-        rows[:, :3] = self._at + rotated(self._turn, rows[:, :3] - self._at) + self._shift
-        rows[:, 3:7] = product(self._turn, rows[:, 3:7])
-        for i in (7, 10, 13, 16):
-            rows[:, i : i + 3] = rotated(self._turn, rows[:, i : i + 3])
-        return rows
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        steps = np.rint(t / self._step).astype(int)
+        at = np.clip(steps, 0, self._all - 1)
+        between = np.abs(t - steps * self._step).max(initial=0.0) > _SAME_S
+        if between or at.max(initial=0) >= len(self._table):
+            return self._looked_up(t)
+        return self._table[at]
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return when the part has been at rest: at its end."""
@@ -242,8 +236,27 @@ class PlanPart:
 
     def moved_to(self, pose: Array) -> PlanPart:
         """Return the part with its beginning at another pose (7,)."""
-        there = self._plan.rows(np.array([self._begin]))[0, POSE]
-        turn = product(pose[3:], conjugate(there[3:]))
-        return PlanPart(
-            self._plan, self._begin, self._begin + self.duration, turn, pose[:3] - there[:3]
-        )
+        return _MovedPart(self, pose)
+
+    def _looked_up(self, times: NDArray[np.floating]) -> Array:
+        t = np.minimum(np.maximum(self._begin + times, self._begin), self._last)
+        return self._plan.rows(t)
+
+
+class _MovedPart(PlanPart):
+    """A part of a plan with its beginning at another pose (7,)."""
+
+    def __init__(self, part: PlanPart, pose: Array) -> None:
+        self._part, self.duration = part, part.duration
+        self._turn = product(pose[3:], conjugate(part.start[3:]))
+        self._from, self._to = part.start[:3], np.array(pose[:3])
+        self.start = self.rows(np.zeros(1))[0, POSE]
+
+    def rows(self, times: ArrayLike) -> Array:
+        """See `PlanPart`."""
+        rows = self._part.rows(times)
+        rows[:, :3] = self._to + rotated(self._turn, rows[:, :3] - self._from)
+        rows[:, 3:7] = product(self._turn, rows[:, 3:7])
+        for i in (7, 10, 13, 16):
+            rows[:, i : i + 3] = rotated(self._turn, rows[:, i : i + 3])
+        return rows

@@ -11,22 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.abilities import AdjustsGrip, FollowsPlan, RunsTask
+from robot_dynamics.control.abilities import (
+    AdjustsGrip,
+    FollowsPlan,
+    RunsTask,
+    TaskError,
+    TaskState,
+)
 from robot_dynamics.control.control_law import SCALES, HeldStep
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import ResumeError, Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import check_joints
+from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
-from robot_dynamics.control.task.free_phases import Grasp, Move, Release
+from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.held_phases import HeldLaw, HeldPhase
+from robot_dynamics.control.task.pace import Pace
 from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
 
@@ -74,6 +82,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     Attributes:
         phases: Names of all phases; those of safe ends follow those of the task.
+        has_operator: Whether an operator ends the phases that wait for one.
 
     Raises:
         RobotDynamicsError: If the arms cannot do the task from home.
@@ -99,16 +108,17 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         held = next(phase for phase in phases if isinstance(phase, HeldPhase)).held
         self._law, self.system, self.grasp = held.law, held.law.system, held.law.grasp
         self._begin_pose, self._places = np.array(start), tuple(places)
+        for law in {phase.held.law for phase in phases if isinstance(phase, HeldPhase)}:
+            law.grip_support(home)  # a fallback must not compile anything
+            law.firmer_grip(home)
+        self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
         self.reference = self._rehearse(home).plan
 
     def _forget(self, q: Array) -> None:
-        """Reset for a start at positions `q` (na,)."""
-        # At rest at first, so that a wrong model shows; see `ModelWatch`.
-        self._course, self._at, self._began = self._phases, 0, self._control.ramp_ticks
-        self._rests_from, self._resting = np.inf, False
-        self.done, self.failure = False, ""
+        """Reset for a start of the whole task at positions `q` (na,)."""
+        self._course, self._at = self._phases, 0
         if self.grippers is not None:
             self.grippers.reset()
         self._running: HeldLaw | None = None
@@ -116,6 +126,20 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         for phase in self._every:
             if isinstance(phase, Move) and phase.goes_home:
                 phase.target = np.array(q)
+            if isinstance(phase, HeldPhase):
+                phase.held.forget_preparation()
+        self._reset_time()
+
+    def _reset_time(self) -> None:
+        """Reset the course of a phase for a start."""
+        # At rest at first, so that a wrong model shows; see `ModelWatch`.
+        self._began, self._lost, self._time = self._control.ramp_ticks, 0.0, 0.0
+        self._rests_from, self._resting = np.inf, False
+        self.done, self.failure = False, ""
+        self._wanted: Literal["run", "pause", "abort"] = "run"
+        self._halted = self._told = False
+        self._pace.reset()
+        self._arms.pace = 1.0, 0.0
 
     # -- the course of the phases -------------------------------------------------------------
 
@@ -132,23 +156,37 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     @property
     def holds_object(self) -> bool:
         """Whether the arms carry the object now."""
-        running = self._running
-        return running is not None and not running.law.running.last.touched.any()
+        return self._running is not None and self._running.carries
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> TaskStep:
-        """Begin the first phase at the measured positions; see `ControlLaw.start`."""
-        self._forget(q)
+        """Begin the first phase, or a chosen one, at the measured positions.
+
+        See `ControlLaw.start`.
+        """
+        resumes, self._resumes = self._resumes, False
+        if resumes:
+            self._reset_time()
+        else:
+            self._forget(q)
+        phase = self._course[self._at]
+        if resumes and isinstance(phase, HeldPhase):
+            self._running = phase.held
+            self._last = self.hold_support(q) if last is None else np.array(last, dtype=float)
+            phase.resume(Now(0.0, q, qd, None, self._last))
+            return self._held_step(phase.held.law.running.last)
         self._arms.begin(q, self._arms.last if last is None else last)
         self._last = self._arms.support(q) if last is None else np.array(last, dtype=float)
         self._arms.last = self._last
-        self._course[0].begin(Now(0.0, q, qd, None, self._last))
+        phase.begin(Now(0.0, q, qd, None, self._last))
         return self._free_step(q, self._last)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> TaskStep:
         """Return the step of a control period; see `ControlLaw.update`."""
-        now = Now((tick - self._began) * self._period, q, qd, wrenches, self._last)
+        self._time = (tick - self._began) * self._period - self._lost
+        now = Now(self._time, q, qd, wrenches, self._last)
         if not self._resting and tick >= self._began:
             try:
+                self._keep_pace(now)
                 self._advance(tick, now)
             except PhaseFailed as reason:
                 self._fail(tick, now, str(reason))
@@ -156,28 +194,42 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if self._running is None:
             step = self._free_step(q, self._arms.torque(q, qd))
         else:
-            step = self._held_step(self._running, q, qd, wrenches)
+            held = self._running
+            step = self._held_step(held.law.update(held.tick, q, qd, wrenches))
+            held.tick += 1
         self._last = step.torque
         return step
+
+    def sent(self, torque: Array) -> None:
+        """Take the torque (na,) that was sent; see `RunsTask.sent`."""
+        self._last = torque
+        if self._running is None:
+            self._arms.last = torque
 
     def _advance(self, tick: int, now: Now) -> None:
         """Advance the running phase; begin the next ones if it is over."""
         while not self._resting:
             phase = self._course[self._at]
-            if now.time > phase.longest_s:
+            waits = phase.for_operator and self.has_operator and not self._told
+            if now.time > phase.longest_s and not waits:
                 most = phase.longest_s
                 raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
-            if not phase.advance(now):
+            if self._halted and isinstance(phase, HeldPhase):
+                return
+            if not phase.advance(now) or waits or self._wanted != "run":
                 return
             if self._at + 1 == len(self._course):
                 self._rest(tick, self._arms.q)
+            elif not self._course[self._at + 1].prepare(now):
+                return
             else:
                 self._at += 1
                 self._begin_phase(tick, now)
 
     def _begin_phase(self, tick: int, now: Now) -> None:
         phase = self._course[self._at]
-        self._began, now.time = tick, 0.0
+        self._began, self._lost, now.time = tick, 0.0, 0.0
+        self._told = self._halted = False
         if isinstance(phase, HeldPhase):
             self._running = phase.held
         elif not isinstance(phase, Wait):
@@ -187,6 +239,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _fail(self, tick: int, now: Now, reason: str) -> None:
         """End the task early, in the safe end of the phase."""
         phase = self._course[self._at]
+        if self._wanted == "abort":  # the safe end runs
+            self._wanted = "run"
+            self._pace.reset()
+            self._arms.pace = 1.0, 0.0
         if not self.failure:
             self.failure = f"{self._phase_in_words}: {reason}"
         if phase.safe_end and self._course is self._phases:
@@ -200,12 +256,89 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._resting, self._rests_from = True, min(self._rests_from, tick)
         if self._running is None:
             self._arms.rest(q)
-        else:
+        elif not self._halted:
             self._running.law.hold(self._running.tick)
 
     def hold(self, tick: int) -> None:
         """Come to rest in the running phase; see `FollowsPlan.hold`."""
         self._rest(tick, self._arms.q)
+
+    # -- pause, resume, abort, next -----------------------------------------------------------
+
+    @property
+    def state(self) -> TaskState:
+        """Present state; see `RunsTask`."""
+        if self.failure:
+            return "failed"
+        if self._resting:
+            return "done"
+        if self._wanted == "pause":
+            return "paused"
+        return "waiting" if self._waits else "running"
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the phase goes on only when an operator says so."""
+        return self._course[self._at].for_operator and self.has_operator and not self._told
+
+    def pause(self) -> str:
+        """Come to rest on the way; see `RunsTask.pause`."""
+        self._require_under_way("pause")
+        self._wanted = "pause"
+        return f"the task pauses in {self._phase_in_words}"
+
+    def go_on(self) -> str:
+        """Go on after a pause; see `RunsTask.go_on`."""
+        if self._wanted != "pause" or self._resting:
+            raise TaskError("resume refused: the task is not paused; expected a pause before it.")
+        self._wanted = "run"
+        return f"the task goes on in {self._phase_in_words}"
+
+    def abort(self) -> str:
+        """Come to rest, then end in the safe end of the phase; see `RunsTask.abort`."""
+        self._require_under_way("abort")
+        self._wanted = "abort"
+        phase = self._course[self._at]
+        end = phase.on_failure if self._course is self._phases else "hold"
+        return f"the task ends in {self._phase_in_words}, by: {end}"
+
+    def next(self) -> str:
+        """End a phase that waits for an operator; see `RunsTask.next`."""
+        self._require_under_way("next")
+        if not self._waits:
+            raise TaskError(
+                f"next refused: {self._phase_in_words} does not wait for an operator; expected a "
+                "phase `wait: {until: operator}`."
+            )
+        self._told = True
+        return f"{self._phase_in_words} is over"
+
+    def _require_under_way(self, what: str) -> None:
+        if self._resting:
+            how = "it has ended early" if self.failure else "it is over"
+            raise TaskError(f"{what} refused: no task is under way, {how}; expected a start.")
+
+    def _keep_pace(self, now: Now) -> None:
+        """Slow down to a pause or an abort, or go on after it; the time of the phase with it.
+
+        Raises:
+            PhaseFailed: If an abort was asked for, and all is at rest.
+        """
+        pace, phase = self._pace, self._course[self._at]
+        if not pace.changing:
+            if self._halted and self._wanted == "abort":
+                raise PhaseFailed("aborted on request.")
+            if self._halted != (self._wanted != "run"):
+                self._halted = not self._halted
+                pace.change(0.0 if self._halted else 1.0)
+                if isinstance(phase, HeldPhase):
+                    if self._halted:
+                        phase.held.law.hold(phase.held.tick)
+                    else:
+                        phase.go_on(now)
+        pace.advance()
+        self._arms.pace = pace.value, pace.rate
+        self._lost += (1.0 - pace.value) * self._period
 
     # -- steps --------------------------------------------------------------------------------
 
@@ -236,10 +369,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             holding=False,
         )
 
-    def _held_step(self, held: HeldLaw, q: Array, qd: Array, wrenches: Array | None) -> TaskStep:
+    def _held_step(self, seen: HybridStep) -> TaskStep:
         """Return the step of the law of the held object."""
-        seen = held.law.update(held.tick, q, qd, wrenches)
-        held.tick += 1
         self._pose = np.array(seen.pose)
         step = TaskStep(
             torque=seen.torque,
@@ -264,20 +395,60 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     # -- checks before the start --------------------------------------------------------------
 
     def check_start(self, q: Array, qd: Array) -> None:
-        """Refuse joints beyond their limits or in motion; the hands may be anywhere.
+        """Refuse joints beyond their limits or in motion; free hands may be anywhere.
 
         Raises:
             StartError: With the joint, and by how much.
         """
-        check_joints(self.system, self._control.start, q, qd)
+        phase = self._course[self._at]
+        if self._resumes and isinstance(phase, HeldPhase):
+            phase.held.law.check_start(q, qd)
+        else:
+            check_joints(self.system, self._control.start, q, qd)
+
+    def check_hands(self, wrenches: Array | None) -> None:
+        """Refuse a start of the whole task with hands that are not free; see `RunsTask`."""
+        if self._resumes or wrenches is None:
+            return
+        most = next(one.touch_n for one in self._phases if isinstance(one, (Move, Approach)))
+        for arm, wrench in zip(self.system.arms, wrenches, strict=True):
+            force = float(np.linalg.norm(wrench[3:]))
+            if not force <= most:
+                sentence = (
+                    f"arm {arm.name!r} touches something with {force:.3g} N, expected at most "
+                    f"{most:g} N: a task begins with free hands."
+                )
+                raise StartError(arm.name, force, most, sentence)
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the next start goes on with an interrupted phase."""
+        return self._resumes
 
     def choose_start(self, way: Way, q: Array, tick: int) -> None:
-        """Accept a start of the whole task only; see `FollowsPlan.choose_start`."""
-        if way != "start":
-            raise ResumeError(f"{way} refused: a task begins with its first phase.")
+        """Choose between the whole task and its interrupted phase.
+
+        See `FollowsPlan.choose_start`.
+        """
+        self._resumes = False
+        if way == "start":
+            return
+        if way != "resume":
+            raise ResumeError(f"{way} refused: expected `resume`, which goes on with the task.")
+        phase, over = self._course[self._at], self.done and not self.failure
+        if tick == 0 or over or self._course is not self._phases:
+            raise ResumeError("resume refused: no task was interrupted; expected a start.")
+        if isinstance(phase, HeldPhase):
+            phase.choose_resumed(q, self._time)
+        elif isinstance(phase, Grasp):
+            raise ResumeError(
+                f"resume refused: in {self._phase_in_words}, the hands are at the object; "
+                "expected them away from it, and a start."
+            )
+        self._resumes = True
 
     def check_path(self, q: Array) -> Rollout:
-        """Check the whole task from positions `q` (na,), and return its nominal motion.
+        """Check the task from positions `q` (na,) on, and return its nominal motion.
 
         Raises:
             PreflightError: If the arms cannot do it.
@@ -288,14 +459,25 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _rehearse(self, q: Array) -> Rehearsal:
         """Return the nominal course from positions `q` (na,), checked."""
+        if self._resumes:
+            return self._rehearsal(self._phases[self._at :], q)
         if self._rehearsed is None or not np.array_equal(self._rehearsed[0], q):
             self._forget(q)
-            found = rehearse(
-                self._arms, self._law, self._phases, q, self._begin_pose, self._safety,
-                self._period,
-            )  # fmt: skip
-            self._rehearsed = np.array(q), found
+            self._rehearsed = np.array(q), self._rehearsal(self._phases, q)
         return self._rehearsed[1]
+
+    def _rehearsal(self, phases: Sequence[TaskPhase], q: Array) -> Rehearsal:
+        self._arms.pace = 1.0, 0.0
+        if self.grippers is not None:
+            self.grippers.rehearsing = True
+        try:
+            return rehearse(
+                self._arms, self._law, phases, q, self._pose, self._safety, self._period,
+                resumes=self._resumes,
+            )  # fmt: skip
+        finally:
+            if self.grippers is not None:
+                self.grippers.rehearsing = False
 
     # -- support ------------------------------------------------------------------------------
 

@@ -54,10 +54,12 @@ class TaskPhase(ABC):
         limit_s: Longest duration [s]; None for 5 s more than planned.
         on_failure: Name of the safe end after a failure.
         safe_end: Its phases; none for "hold".
+        for_operator: Whether it lasts until an operator lets the task go on.
     """
 
     planned_s = 0.0
     safe_end: tuple[TaskPhase, ...] = ()
+    for_operator = False
 
     def __init__(self, name: str, limit_s: float | None = None, on_failure: str = "hold") -> None:
         self.name, self.limit_s, self.on_failure = name, limit_s, on_failure
@@ -66,6 +68,10 @@ class TaskPhase(ABC):
     def longest_s(self) -> float:
         """Time limit [s]."""
         return self.planned_s + _PATIENCE_S if self.limit_s is None else self.limit_s
+
+    def prepare(self, now: Now) -> bool:
+        """Do a part of the work of `begin` in the phase before; return whether all is done."""
+        return True
 
     @abstractmethod
     def begin(self, now: Now) -> None:
@@ -81,11 +87,11 @@ class TaskPhase(ABC):
 
 
 class Wait(TaskPhase):
-    """A pause in which free arms stay where they are."""
+    """A pause in which free arms stay where they are, for a time or for an operator."""
 
-    def __init__(self, duration: float) -> None:
+    def __init__(self, duration: float, *, for_operator: bool = False) -> None:
         super().__init__("wait")
-        self.planned_s = duration
+        self.planned_s, self.for_operator = duration, for_operator
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`; the reference is at rest already."""

@@ -76,6 +76,8 @@ def rehearse(
     pose: Array,
     safety: SafetySettings,
     period: float,
+    *,
+    resumes: bool = False,
 ) -> Rehearsal:
     """Return the nominal course of a task.
 
@@ -87,6 +89,8 @@ def rehearse(
         pose: Pose of the object at the start (7,).
         safety: Limits.
         period: Control period [s].
+        resumes: Whether the first phase goes on where it was interrupted, with a held object as
+            `HeldPhase.choose_resumed` has chosen.
 
     Raises:
         PreflightError: If joints leave their limits on the way, or a held object cannot follow
@@ -101,8 +105,15 @@ def rehearse(
     for phase in phases:
         if isinstance(phase, HeldPhase):
             longest += phase.longest_s
-            if phase.begins:
-                held = phase.held.rehearse(positions[-1])
+            in_air = resumes and phase is phases[0]
+            if phase.begins or in_air:
+                if not in_air:
+                    phase.held.begin_with_whole()
+                try:
+                    held = phase.held.law.check_path(positions[-1])
+                except PreflightError as error:
+                    later = [one._replace(time=one.time + end) for one in error.problems]
+                    raise PreflightError(later, "task") from None
                 times += (end + held.times[1:]).tolist()
                 positions += list(held.q[1:])
                 rows += list(phase.held.rows(held.times[1:], len(row)))
@@ -120,7 +131,7 @@ def rehearse(
             try:
                 over = phase.advance(now)
             except PhaseFailed as error:
-                raise PreflightError([PathProblem(end, phase.name, str(error))]) from None
+                raise PreflightError([PathProblem(end, phase.name, str(error))], "task") from None
             count += 1
             if count % spacing == 0 or over:
                 times.append(end + count * period)
@@ -130,7 +141,7 @@ def rehearse(
     course, at = np.array(times), np.array(positions)
     problems = list(_limit_problems(arms.system, safety, course, at))
     if problems:
-        raise PreflightError(problems)
+        raise PreflightError(problems, "task")
     plan = TaskPlan(course, np.array(rows), longest)
     nothing = np.zeros_like(at)
     of_arms = np.zeros((len(course), 0))

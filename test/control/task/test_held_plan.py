@@ -92,7 +92,7 @@ def test_parts_can_be_moved(held):
     """The path is carried along rigidly; its rates are those of the moved path."""
     plan, (begin, end) = planned(held.reference), held.parts[1][0]
     there = np.array([0.5, 0.3, 0.9, *from_rpy([0.1, 0.2, 0.7])])
-    part = PlanPart(plan, begin, end).moved_to(there)
+    part = PlanPart(plan, begin, end, 0.002).moved_to(there)
     np.testing.assert_allclose(part.start, there, atol=1e-12)
     step, t = 1e-4, np.array([0.3, 0.6])
     rows = part.rows(t)
@@ -101,8 +101,12 @@ def test_parts_can_be_moved(held):
     way = rotated(there[3:], plan.rows([end])[0, :3] - plan.rows([begin])[0, :3])
     np.testing.assert_allclose(part.rows([9.0])[0, :3] - there[:3], way, atol=1e-12)
     assert not part.rows([9.0])[0, TWIST].any()
-    np.testing.assert_array_equal(PlanPart(plan, begin, end).rows(t), plan.rows(begin + t))
+    np.testing.assert_array_equal(PlanPart(plan, begin, end, 0.002).rows(t), plan.rows(begin + t))
     assert part.rows([0.0])[0, POSE].shape == (7,)
+    between = np.array([0.3003, 0.6001])
+    np.testing.assert_array_equal(
+        PlanPart(plan, begin, end, 0.002).rows(between), plan.rows(begin + between)
+    )
 
 
 def test_supports_must_be_there():

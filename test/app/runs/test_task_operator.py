@@ -1,0 +1,187 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An operator pauses, aborts and resumes a task; judged by the true state of the plant."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.runs.run import make_plant
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.abilities import TaskError
+from robot_dynamics.control.resume import ResumeError
+from robot_dynamics.control.start_check import StartError
+
+TASK = """task=[
+  {approach: {distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}},
+  {grasp: {squeeze_n: 80.0, touch_within_m: 0.005, squeeze_s: 0.1, on_failure: retreat}},
+  {lift: {height_m: 0.02, unload_s: 0.1, on_failure: put_back}},
+  {wait: {until: operator}},
+  {carry: {segments: [{duration_s: 0.5, move: [0.03, 0.01, 0.0]}]}},
+  {put_down: {on: table, touch_within_m: 0.003, load_s: 0.1}},
+  {release: {distance_m: 0.04, speed: 0.2, open_s: 0.1}},
+  {move: {to: home, velocity_fraction: 0.6}}]"""
+SCENARIO = load_scenario("pick_and_place", [TASK])
+PLACE, PERIOD = np.array([0.62, 0.0, 0.75]), SCENARIO.control.period
+WAY, UP = np.array([0.03, 0.01, 0.0]), np.array([0.0, 0.0, 0.02])
+REST_S = 0.5  # in which all comes to rest after a request
+
+
+class Cell:
+    """The controller of a scenario and its plant."""
+
+    def __init__(self):
+        self.loop = control_loop(SCENARIO)
+        self.law = self.loop.law
+        self.plant = make_plant(SCENARIO, build_system(SCENARIO))
+        self.seen, self.tick, self.torques = self.plant.reset(), 0, []
+        self.start("start")
+
+    def start(self, way):
+        """Start control, as the node does."""
+        seen = self.seen
+        self.loop.check(seen.q, seen.qd, way)
+        self.loop.start_at(self.tick, self.tick, seen.q, seen.qd, seen.wrenches)
+
+    def run(self, seconds):
+        """Let time pass."""
+        for _ in range(round(seconds / PERIOD)):
+            self.step()
+
+    def step(self):
+        seen = self.seen
+        torque = self.loop.update(self.tick, self.tick, seen.q, seen.qd, seen.wrenches).torque
+        self.torques.append(torque)
+        self.seen = self.plant.step(torque)
+        self.tick += 1
+
+    def run_to(self, phase):
+        """Run until a phase begins."""
+        for _ in range(2000):
+            if self.law.phases[self.law.phase] == phase:
+                return
+            assert not self.loop.safety.faults, self.loop.safety.faults
+            self.step()
+        pytest.fail(f"{phase} did not begin: {self.law.state}, {self.law.failure}")
+
+    @property
+    def place(self):
+        return self.plant.truth().object_pose[:3].copy()
+
+    def is_at_rest(self):
+        """Return whether nothing moves for a while."""
+        before = self.place
+        self.run(0.1)
+        return bool(np.abs(self.place - before).max() < 2e-5 and np.abs(self.seen.qd).max() < 0.01)
+
+
+@pytest.fixture(scope="module")
+def cell():
+    return Cell()
+
+
+def test_free_arms_pause_and_go_on(cell):
+    """In the middle of their way; the time of the phase stands still."""
+    law = cell.law
+    cell.run(0.6)
+    assert np.abs(cell.seen.qd).max() > 0.1
+    with pytest.raises(TaskError, match="resume refused: the task is not paused"):
+        law.go_on()
+    with pytest.raises(TaskError, match="next refused: phase 1, approach does not wait"):
+        law.next()
+    assert law.pause() == "the task pauses in phase 1, approach"
+    cell.run(REST_S)
+    assert (law.state, cell.is_at_rest()) == ("paused", True)
+    cell.run(0.2)
+    law.go_on()
+    cell.run_to("lift")
+    assert law.state == "running"
+
+
+def test_a_phase_waits_for_an_operator(cell):
+    """With the object in the air, longer than any time limit would let it."""
+    law = cell.law
+    law.has_operator = True
+    cell.run_to("wait")
+    cell.run(REST_S)
+    assert (law.state, cell.is_at_rest()) == ("waiting", True)
+    assert cell.place[2] == pytest.approx(PLACE[2] + 0.02, abs=1e-4)
+    law.next()
+    cell.run(2.0 * PERIOD)
+    assert law.phases[law.phase] == "carry"
+
+
+def test_a_carried_object_pauses_and_goes_on(cell):
+    """On its path: it comes to where it would have come without a pause."""
+    law = cell.law
+    cell.run(0.1)
+    law.pause()
+    cell.run(REST_S)
+    assert cell.is_at_rest()
+    assert 0.005 < cell.place[0] - PLACE[0] < 0.029
+    law.go_on()
+    cell.run_to("put_down")
+    np.testing.assert_allclose(cell.place, PLACE + WAY + UP, atol=2e-4)
+
+
+def test_a_task_aborts_and_resumes_in_the_air(cell):
+    """It holds the object where it is; after a stop it goes on from there, to its place."""
+    law, loop = cell.law, cell.loop
+    cell.run(0.05)
+    assert law.abort() == "the task ends in phase 6, put_down, by: hold"
+    cell.run(REST_S)
+    assert (law.state, cell.is_at_rest()) == ("failed", True)
+    assert law.failure == "phase 6, put_down: aborted on request."
+    assert PLACE[2] + 0.004 < cell.place[2] < PLACE[2] + 0.0199
+    with pytest.raises(TaskError, match="pause refused: no task is under way, it has ended early"):
+        law.pause()
+    height = cell.place[2]
+    loop.safety.stop(cell.tick)
+    cell.run(0.1)
+    loop.safety.reset(cell.tick)
+    cell.run(0.1)
+    assert cell.place[2] == pytest.approx(height, abs=5e-4)
+    with pytest.raises(ResumeError, match="put_down refused: expected `resume`"):
+        loop.check(cell.seen.q, cell.seen.qd, "put_down")
+    cell.start("resume")
+    touched, running = [], law._running.law.running
+    while law.phases[law.phase] == "put_down":
+        cell.step()
+        touched.append((bool(running.last.touched.any()), law.holds_object))
+    # A touch alone does not mean that the support bears the weight: a bias looks alike.
+    assert touched[-1] == (True, False)
+    assert {(False, True), (True, True), (True, False)} == set(touched)
+    cell.run_to("move")
+    cell.run(1.5)
+    assert (law.state, law.failure, loop.safety.faults) == ("done", "", ())
+    np.testing.assert_allclose(cell.place, PLACE + WAY, atol=1e-4)
+    np.testing.assert_allclose(cell.seen.q, SCENARIO.home, atol=1e-3)
+
+
+def test_a_law_goes_on_from_the_torque_that_was_sent(cell):
+    """Limits may have changed what the law wanted."""
+    law, seen, most = cell.law, cell.seen, SCENARIO.safety.torque_rate * PERIOD
+    step = law.update(cell.tick, seen.q, seen.qd, seen.wrenches)
+    other = step.torque + 5.0
+    law.sent(other)
+    after = law.update(cell.tick, seen.q, seen.qd, seen.wrenches)
+    np.testing.assert_allclose(after.torque, other - most, atol=1e-9)
+
+
+def test_torques_never_jump(cell):
+    """Nor where an operator or the fallback comes between."""
+    change = np.abs(np.diff(cell.torques, axis=0)).max()
+    assert 0.0 < change <= SCENARIO.safety.torque_rate * PERIOD * (1.0 + 1e-9)
+
+
+def test_a_task_begins_with_free_hands(cell):
+    """A controller that was started anew does not know what the hands hold; the wrists do."""
+    law = cell.law
+    law.choose_start("start", cell.seen.q, cell.tick)
+    wrenches = np.zeros((2, 6))
+    wrenches[1, 5] = 20.0
+    law.check_hands(wrenches)
+    wrenches[1, 5] = 20.1
+    with pytest.raises(StartError, match=r"arm 'right' touches something with 20\.1 N"):
+        law.check_hands(wrenches)
