@@ -23,6 +23,8 @@ from robot_dynamics.description.mechanism_checks import (
     check_numbers,
     with_unit_axes,
 )
+from robot_dynamics.description.mjcf import read_mjcf
+from robot_dynamics.description.mjcf_source import is_mjcf
 from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.motion_checks import check_motion
 from robot_dynamics.description.side_checks import check_sides
@@ -38,7 +40,7 @@ from robot_dynamics.model.elements import LoopElement, Mechanism
 # Formats that are not supported, with hints.
 _NOT_READ = {
     **dict.fromkeys((".sdf", ".world"), CONVERTERS["SDF"]),
-    **dict.fromkeys((".mjcf", ".mjb"), CONVERTERS["MJCF"]),
+    ".mjb": "name the XML that it was compiled from",
     **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), CONVERTERS["USD"]),
     ".mcap": "`robot_dynamics view` shows recordings",
     ".npz": "`robot_dynamics view` shows recordings",
@@ -116,6 +118,10 @@ def load_saved(
         )
     elif suffix in _YAML:
         return _closed_saved(_from_yaml(read_yaml(path), locked), loops, strict)
+    elif is_mjcf(path):
+        read = read_mjcf(path)
+        checked = replace(read, description=_checked(read.description, locked or {}))
+        return _closed_saved(checked, loops, strict)
     else:
         description = read_urdf(path, locked=locked)
     return _with_loops(description, loops, strict)
