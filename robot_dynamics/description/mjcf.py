@@ -43,8 +43,8 @@ def read_mjcf(path_or_text: str | Path) -> SavedModel:
         path_or_text: A path, a `package://` address, or the XML itself (anything with a `<`).
 
     Raises:
-        DescriptionError: If MuJoCo is not installed or refuses the file, or the file has deformable
-            bodies, or constraints that are neither loops nor linear couplings.
+        DescriptionError: If MuJoCo is not installed or refuses the file, or the file has
+            deformable bodies, or constraints that are neither loops nor linear couplings.
     """
     source = MjcfSource(path_or_text)
     places = Places(source.file)
@@ -55,9 +55,7 @@ def read_mjcf(path_or_text: str | Path) -> SavedModel:
     disabled = source.model.opt.disableflags & source.mujoco.mjtDisableBit.mjDSBL_GRAVITY
     x, y, z = (0.0 if disabled else float(value) for value in source.model.opt.gravity)
     description = Description(
-        Mechanism(
-            source.name, tuple(tree.links), tuple(tree.joints), loops, couplings
-        ),
+        Mechanism(source.name, tuple(tree.links), tuple(tree.joints), loops, couplings),
         read_shapes(source),
         source.diagnosis,
         source.source,
@@ -180,7 +178,7 @@ class _Tree:
         source = self.source
         stated = source.stated_name("site", site)
         name = stated if stated not in self._taken else f"{stated}_site"
-        name = self._new_link(name, source.file)
+        name = source.sites[site] = self._new_link(name, source.file)
         self._fixed(body, name, source.frame("site", site), source.file)
 
     def _new_link(self, name: str, place: str) -> str:

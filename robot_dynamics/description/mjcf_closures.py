@@ -88,8 +88,8 @@ def _ends(source: MjcfSource, index: int) -> tuple[_End, _End]:
     m, data = source.model, source.model.eq_data[index]
     sides = (int(m.eq_obj1id[index]), int(m.eq_obj2id[index]))
     if source.kind("Obj", m.eq_objtype[index]) == "site":
-        one, two = ((m.site_bodyid[site], source.frame("site", site)) for site in sides)
-    elif source.kind("Eq", m.eq_type[index]) == "weld":
+        return (source.sites[sides[0]], np.eye(4)), (source.sites[sides[1]], np.eye(4))
+    if source.kind("Eq", m.eq_type[index]) == "weld":
         # data: point in the second body, point in the first, orientation in the first.
         one = sides[0], pose(data[3:6], rotation(data[6:10]))
         two = sides[1], pose(data[0:3])
@@ -98,9 +98,7 @@ def _ends(source: MjcfSource, index: int) -> tuple[_End, _End]:
     return (source.links[one[0]], one[1]), (source.links[two[0]], two[1])
 
 
-def _coupling(
-    source: MjcfSource, index: int, name: str, element: str
-) -> CouplingElement | None:
+def _coupling(source: MjcfSource, index: int, name: str, element: str) -> CouplingElement | None:
     """Return the coupling of a joint or tendon equality, or None after reporting an error.
 
     With x the distances from the reference, it says x1 = c0 + c1 x2 + c2 x2^2 + ...

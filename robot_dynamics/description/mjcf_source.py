@@ -56,6 +56,7 @@ class MjcfSource:
         diagnosis: Receives the problems.
         links: For each body the name of its link; the first is "world".
         joints: Name of each joint.
+        sites: Name of the link of each site that has one, by its index.
 
     Raises:
         DescriptionError: If MuJoCo is not installed, the file is missing, or MuJoCo refuses it.
@@ -101,6 +102,7 @@ class MjcfSource:
                 self.meshes[mesh.id] = str(Path(spec.meshdir) / mesh.file)
         self.links = self._link_names()
         self.joints = self._joint_names()
+        self.sites: dict[int, str] = {}
 
     def stated_name(self, kind: str, index: int) -> str:
         """Return the name that the file gives to an element; empty without one."""
@@ -111,7 +113,7 @@ class MjcfSource:
         return str(found or "")
 
     def kind(self, enumeration: str, value: Any) -> str:
-        """Return the name of a constant: kind("Joint", 3) is "hinge"."""
+        """Return the name of a constant of MuJoCo: "hinge" for 3 in the enumeration "Joint"."""
         constant = getattr(self.mujoco, f"mjt{enumeration}")(int(value))
         return str(constant.name.rpartition("_")[2].lower())
 

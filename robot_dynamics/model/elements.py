@@ -144,6 +144,14 @@ class JointElement(ByValue):
         """The limits as given: one, or one for each degree of freedom."""
         return self.limits if isinstance(self.limits, tuple) else (self.limits,)
 
+    @property
+    def driven(self) -> bool:
+        """Whether a drive can act on one of its freedoms."""
+        freedoms = _kind(self).nv
+        return freedoms > 0 and (
+            freedoms < 6 if self.active is None else bool(np.any(self.active))
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class LoopElement(ByValue):
