@@ -27,6 +27,7 @@ from robot_dynamics.description.mjcf import read_mjcf
 from robot_dynamics.description.mjcf_source import is_mjcf
 from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.motion_checks import check_motion
+from robot_dynamics.description.robot_names import ROBOTS
 from robot_dynamics.description.side_checks import check_sides
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
@@ -54,8 +55,10 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def is_robot(what: str | Path) -> bool:
-    """Return whether a name is the name of a robot's description in URDF or xacro."""
-    return Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml")
+    """Return whether a name is the name of a robot's description: URDF, MJCF or xacro."""
+    return str(what).startswith(ROBOTS) or (
+        Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml", ".mjcf")
+    )
 
 
 def load_description(
@@ -69,9 +72,10 @@ def load_description(
     """Return the description in a file, with the loop joints of a YAML file beside it.
 
     Args:
-        path: A path or `package://` address of a URDF, a xacro file, a model file or a DH table
-            (.yaml, .json), the text of a URDF, an object of urdfpy, urchin or yourdfpy; or a
-            description, a saved model or a mechanism of this package.
+        path: A path or `package://` address of a URDF, an MJCF, a xacro file, a model file or a
+            DH table (.yaml, .json), the text of a URDF or an MJCF, `robot_descriptions:` and the
+            name of a robot, an object of urdfpy, urchin or yourdfpy; or a description, a saved
+            model or a mechanism of this package.
         loops: The file of loop joints and gears, in the project's own keys or in those of
             Extended URDF; None for those in the URDF alone.
         strict: Whether to refuse descriptions with warnings.
@@ -94,7 +98,7 @@ def load_saved(
     locked: Mapping[str, float] | None = None,
     arguments: Mapping[str, object] | None = None,
 ) -> SavedModel:
-    """Return a description with the gravity and the variable parts of a model file.
+    """Return a description with the gravity of an MJCF or model file, and its variable parts.
 
     Arguments and errors are as in `load_description`; other files contain neither.
     """
@@ -102,9 +106,11 @@ def load_saved(
         return _closed_saved(_own(path, locked), loops, strict)
     if not isinstance(path, (str, Path)):
         return _with_loops(read_urdf_object(path, locked=locked), loops, strict)
+    if str(path).startswith(ROBOTS):
+        path = locate(path)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
-        raise refused(path, f"{suffix} is not read, expected a URDF file", _NOT_READ[suffix])
+        raise refused(path, f"{suffix} is not read, expected a URDF or MJCF file", _NOT_READ[suffix])
     if arguments and suffix != SUFFIX:
         raise refused(path, f"only {SUFFIX} files take arguments")
     if suffix == SUFFIX:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writer of MJCF: a mechanism with its loops as equality constraints.
 
-A link without mass between two joints becomes a body with both joints, because MuJoCo wants inertia
-in every body that moves. A frame at the end of a tree becomes a site.
+A link without mass between two joints becomes a body with both joints, because MuJoCo wants
+inertia in every body that moves. A frame at the end of a tree becomes a site.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def write_mjcf(
     Hinges that close a loop are written as `connect` at two points of their axis, gears of more
     than two joints as equalities of tendons. A floating joint has no placement in MJCF: there its
     positions are those in the world. Limits of velocity and names of fixed joints have no place.
-    Parts that are left out are listed by a `DescriptionWarning`.
+    A mechanism without drives is read back with one in every joint. Other parts that are left out
+    are listed by a `DescriptionWarning`.
 
     Args:
         path: The file.

@@ -41,7 +41,8 @@ def write_urdf(
     Args:
         path: The URDF.
         description: A description or a mechanism.
-        loops: The YAML file of `write_loops`; needed if there are loop joints or gears.
+        loops: The YAML file of `write_loops`; needed if there are loop joints or gears, not
+            written if it would be empty.
 
     Raises:
         RobotDynamicsError: If `loops` is missing.
@@ -56,8 +57,8 @@ def write_urdf(
             "joints and gears."
         )
     Path(path).write_text(urdf_of(mechanism, description.shapes), encoding="utf-8")
-    if loops is not None:
-        stated = any(joint.active is not None for joint in mechanism.joints)
+    stated = any(joint.active is not None for joint in mechanism.joints)
+    if loops is not None and (closing or stated):
         actuated = [joint.name for joint in mechanism.joints if joint.driven]
         write_loops(loops, mechanism.loops, mechanism.couplings, actuated if stated else None)
     lost = [joint.name for joint in mechanism.joints if np.any(joint.stiffness)]

@@ -147,10 +147,9 @@ class JointElement(ByValue):
     @property
     def driven(self) -> bool:
         """Whether a drive can act on one of its freedoms."""
-        freedoms = _kind(self).nv
-        return freedoms > 0 and (
-            freedoms < 6 if self.active is None else bool(np.any(self.active))
-        )
+        if self.active is None:
+            return 0 < _kind(self).nv < 6
+        return self.type != "fixed" and bool(np.any(self.active))
 
 
 @dataclass(frozen=True, eq=False)
