@@ -90,6 +90,38 @@ def load_description(
     return saved.description
 
 
+def load_object(path: str | Path) -> Description:
+    """Return the description of an object that is carried: its root is a body of it.
+
+    In MJCF the body stands in a world; if nothing else does, the world is left out.
+
+    Args:
+        path: As for `load_description`.
+
+    Raises:
+        DescriptionError: If the file is missing or refused.
+    """
+    description = load_description(path)
+    mechanism = description.mechanism
+    root = mechanism.root
+    carrying = [joint for joint in mechanism.joints if joint.parent == root]
+    if (
+        root != "world"
+        or len(carrying) != 1
+        or carrying[0].type not in ("fixed", "floating")
+        or any(shape.link == root for shape in description.shapes)
+    ):
+        return description
+    return replace(
+        description,
+        mechanism=replace(
+            mechanism,
+            links=tuple(link for link in mechanism.links if link.name != root),
+            joints=tuple(joint for joint in mechanism.joints if joint is not carrying[0]),
+        ),
+    )
+
+
 def load_saved(
     path: str | Path | Any,
     loops: str | Path | None = None,
@@ -110,7 +142,8 @@ def load_saved(
         path = locate(path)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
-        raise refused(path, f"{suffix} is not read, expected a URDF or MJCF file", _NOT_READ[suffix])
+        message = f"{suffix} is not read, expected a URDF or MJCF file"
+        raise refused(path, message, _NOT_READ[suffix])
     if arguments and suffix != SUFFIX:
         raise refused(path, f"only {SUFFIX} files take arguments")
     if suffix == SUFFIX:

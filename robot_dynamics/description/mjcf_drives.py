@@ -82,7 +82,8 @@ def read_drives(source: MjcfSource) -> Drives:
     ):
         if names:
             source.diagnosis.warning(source.file, "", f"{message}: {listed(names)}")
-    if not drives.stated and m.njnt:
+    carrying = [source.kind("Joint", kind) for kind in m.jnt_type]
+    if not drives.stated and any(kind != "free" for kind in carrying):
         source.diagnosis.warning(
             source.file, "", "has no actuators, every joint but free ones is taken to have a drive"
         )

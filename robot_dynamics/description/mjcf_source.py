@@ -135,7 +135,7 @@ class MjcfSource:
         return names
 
     def _joint_names(self) -> list[str]:
-        m, names = self.model, []
+        m, names = self.model, list[str]()
         stated = {self.stated_name("joint", joint) for joint in range(m.njnt)}
         for joint in range(m.njnt):
             body = int(m.jnt_bodyid[joint])

@@ -169,7 +169,7 @@ class _Writer:
         """
         if self._is_frame(joint):
             at = frame @ joint.placement
-            ET.SubElement(parent, "site", name=joint.child, **_placement(at))
+            ET.SubElement(parent, "site", {"name": joint.child, **_placement(at)})
             self._sites.add(joint.child)
             self._at[joint.child] = parent, at
             return joint.child
@@ -180,7 +180,7 @@ class _Writer:
         whole = frame
         for one in chain:
             whole = whole @ one.placement
-        body = ET.SubElement(parent, "body", name=end, **_placement(whole))
+        body = ET.SubElement(parent, "body", {"name": end, **_placement(whole)})
         rest = np.eye(4)
         moved: list[_Moved] = []
         for one in reversed(chain):
@@ -353,7 +353,7 @@ class _Writer:
             return link
         name = unused(name, {*self._links, *self._sites})
         self._sites.add(name)
-        ET.SubElement(body, "site", name=name, **_placement(at))
+        ET.SubElement(body, "site", {"name": name, **_placement(at)})
         return name
 
     def _add_coupling(self, coupling: CouplingElement) -> None:

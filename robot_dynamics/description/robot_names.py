@@ -12,7 +12,6 @@ import os
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from unittest.mock import patch
 
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.resources import ResourceNotFoundError
@@ -49,6 +48,8 @@ def robot_file(name: str) -> Path:
     if robot not in known:
         unknown = str(UnknownNameError("robot", robot, known)).rstrip(".")
         raise ResourceNotFoundError(name, unknown, ())
+    from unittest.mock import patch  # slow to import
+
     try:
         # Modules clone while they are imported; here they only learn where their files are.
         with patch.object(import_module(f"{_PACKAGE}._cache"), "clone_to_cache", _cached):

@@ -30,8 +30,10 @@ _UNLIMITED = 1e6  # stands for no limit, which a URDF cannot say
 
 def write_urdf(
     path: str | Path, description: Description | Mechanism, loops: str | Path | None = None
-) -> None:
+) -> bool:
     """Write a description as URDF, and its loop joints, gears and drives into a file beside it.
+
+    Return whether there is something for that file.
 
     `load_description(path, loops)` reads them back. Infinite limits of effort and velocity are
     written as 1e6, because URDF requires numbers, and passive joints with an effort of zero.
@@ -50,15 +52,16 @@ def write_urdf(
     if isinstance(description, Mechanism):
         description = Description(description)
     mechanism = description.mechanism
-    closing = (*mechanism.loops, *mechanism.couplings)
+    closing = [element.name for element in (*mechanism.loops, *mechanism.couplings)]
     if closing and loops is None:
         raise RobotDynamicsError(
-            f"{path}: URDF has no place for {closing[0].name!r}, expected a second file for loop "
+            f"{path}: URDF has no place for {closing[0]!r}, expected a second file for loop "
             "joints and gears."
         )
     Path(path).write_text(urdf_of(mechanism, description.shapes), encoding="utf-8")
     stated = any(joint.active is not None for joint in mechanism.joints)
-    if loops is not None and (closing or stated):
+    beside = loops is not None and (bool(closing) or stated)
+    if loops is not None and beside:
         actuated = [joint.name for joint in mechanism.joints if joint.driven]
         write_loops(loops, mechanism.loops, mechanism.couplings, actuated if stated else None)
     lost = [joint.name for joint in mechanism.joints if np.any(joint.stiffness)]
@@ -68,6 +71,7 @@ def write_urdf(
         message = f"{path}: URDF has no place for springs, and for the armature of single freedoms"
         hint = "`write_model` and `write_mjcf` keep them"
         warnings.warn(f"{message}, of joints {named}; {hint}.", DescriptionWarning, stacklevel=2)
+    return beside
 
 
 def urdf_of(mechanism: Mechanism, shapes: Iterable[Shape] = (), name: str = "") -> str:
@@ -127,7 +131,7 @@ def _add_shape(link: ET.Element, shape: Shape) -> None:
 
 def _add_joint(robot: ET.Element, joint: JointElement) -> None:
     parameters = {key: _number(value) for key, value in joint.parameters.items()}
-    tag = ET.SubElement(robot, "joint", name=joint.name, type=joint.type, **parameters)
+    tag = ET.SubElement(robot, "joint", {"name": joint.name, "type": joint.type, **parameters})
     ET.SubElement(tag, "parent", link=joint.parent)
     ET.SubElement(tag, "child", link=joint.child)
     _add_origin(tag, joint.placement)
