@@ -56,9 +56,7 @@ _YAML = (".yaml", ".yml", ".json")
 
 def is_robot(what: str | Path) -> bool:
     """Return whether a name is the name of a robot's description: URDF, MJCF or xacro."""
-    return str(what).startswith(ROBOTS) or (
-        Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml", ".mjcf")
-    )
+    return str(what).startswith(ROBOTS) or (Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml"))
 
 
 def load_description(

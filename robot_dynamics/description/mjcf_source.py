@@ -75,6 +75,9 @@ class MjcfSource:
             data = read_bytes(path, expected="an MJCF file", limit=MAX_BYTES)
         else:
             data = text.encode("utf-8", "surrogatepass")
+        if text is None and path.suffix.lower() != ".xml":
+            message = "is MJCF, which MuJoCo reads from files ending in .xml alone"
+            raise refused(path, message, "rename it")
         self.mujoco = mujoco = _import_mujoco(self.source)
         try:
             if text is None:

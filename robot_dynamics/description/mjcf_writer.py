@@ -175,6 +175,12 @@ class _Writer:
             return joint.child
         chain = self._chain(joint)
         end = chain[-1].child
+        moving = [one.name for one in chain if one.type != "fixed"]
+        if moving and not self._has_inertia(end):
+            raise RobotDynamicsError(
+                f"{self._place}: joint {moving[-1]!r} carries link {end!r} without inertia; "
+                "expected mass, which MuJoCo wants in every body that moves."
+            )
         if joint.type == "floating":
             parent, frame = self._free_place(joint)
         whole = frame
@@ -204,6 +210,17 @@ class _Writer:
             and link not in self._shapes
             and len(self._carried.get(link, ())) == carried
         )
+
+    def _has_inertia(self, link: str) -> bool:
+        """Return whether a link, or one that is fixed to it further out, has inertia."""
+        pending = [link]
+        while pending:
+            element = self._links[pending.pop()]
+            if element.mass and np.any(element.inertia):
+                return True
+            carried = self._carried.get(element.name, ())
+            pending += [one.child for one in carried if one.type == "fixed"]
+        return False
 
     def _chain(self, joint: JointElement) -> list[JointElement]:
         """Return a joint, and those beyond it that belong to the same body of MuJoCo's."""

@@ -52,7 +52,8 @@ def write_urdf(
     if isinstance(description, Mechanism):
         description = Description(description)
     mechanism = description.mechanism
-    closing = [element.name for element in (*mechanism.loops, *mechanism.couplings)]
+    closing = [loop.name for loop in mechanism.loops]
+    closing += [coupling.name for coupling in mechanism.couplings]
     if closing and loops is None:
         raise RobotDynamicsError(
             f"{path}: URDF has no place for {closing[0]!r}, expected a second file for loop "

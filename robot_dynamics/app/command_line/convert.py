@@ -11,7 +11,7 @@ from typing import Any
 from robot_dynamics.app.command_line.arguments import place
 from robot_dynamics.app.output_files import OutputError, require_parent
 
-_MJCF, _MODEL = (".xml", ".mjcf"), (".yaml", ".yml", ".json")
+_MODEL = (".yaml", ".yml", ".json")
 
 
 def add_convert(commands: Any) -> None:
@@ -37,13 +37,13 @@ def _convert(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     suffix = output.suffix.lower()
-    if suffix not in (".urdf", *_MJCF, *_MODEL):
+    if suffix not in (".urdf", ".xml", *_MODEL):
         raise OutputError(f"{output}: expected a file ending in .urdf, .xml, .yaml or .json.")
     require_parent(output)
     saved = load_saved(options.file, options.loops)
     saved.description.diagnosis.issue_warnings(saved.description.source)
     written = [output]
-    if suffix in _MJCF:
+    if suffix == ".xml":
         write_mjcf(output, saved.description, gravity=saved.gravity)
     elif suffix in _MODEL:
         write_model(output, saved.description, gravity=saved.gravity, variable=saved.variable)
