@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.mjcf_closures import read_closures
-from robot_dynamics.description.mjcf_drives import Drives, read_drives
+from robot_dynamics.description.mjcf_drives import JointDrives, read_drives
 from robot_dynamics.description.mjcf_shapes import read_shapes
 from robot_dynamics.description.mjcf_source import (
     MjcfSource,
@@ -68,7 +68,7 @@ def read_mjcf(path_or_text: str | Path) -> SavedModel:
 class _Tree:
     """Links and joints of a compiled model, in its order."""
 
-    def __init__(self, source: MjcfSource, drives: Drives, places: Places) -> None:
+    def __init__(self, source: MjcfSource, drives: JointDrives, places: Places) -> None:
         self.source, self.drives, self.places = source, drives, places
         self.links: list[LinkElement] = []
         self.joints: list[JointElement] = []
@@ -228,7 +228,7 @@ def _list_forces(source: MjcfSource) -> None:
         ("nonlinear stiffness", "jnt_stiffnesspoly", None),
         ("nonlinear damping", "dof_dampingpoly", m.dof_jntid),
     ):
-        found = np.flatnonzero(np.any(np.atleast_2d(getattr(m, values, np.zeros((1, 1)))), axis=1))
+        found = np.flatnonzero(np.any(getattr(m, values), axis=1))
         joints = [source.joints[i if owner is None else owner[i]] for i in found]
         if joints:
             note(source.file, "", f"{what} is left out, of {listed(list(dict.fromkeys(joints)))}")

@@ -157,7 +157,7 @@ def _list_tendons(source: MjcfSource) -> None:
     acting = []
     for tendon in range(m.ntendon):
         name = _tendon_name(source, tendon)
-        if hasattr(m, "tendon_armature") and m.tendon_armature[tendon]:
+        if m.tendon_armature[tendon]:
             source.diagnosis.error(
                 source.place("tendon", tendon),
                 f"tendon {name!r}",

@@ -13,7 +13,7 @@ from robot_dynamics.description.mjcf_source import MjcfSource, listed
 
 
 @dataclass
-class Drives:
+class JointDrives:
     """Drives of the joints of a model.
 
     Attributes:
@@ -39,14 +39,14 @@ class Drives:
         return self.armatures.get(joint, 0.0)
 
 
-def read_drives(source: MjcfSource) -> Drives:
+def read_drives(source: MjcfSource) -> JointDrives:
     """Return the drives of a model; actuators that drive no single joint are listed.
 
     Efforts of several actuators of one joint add up. A range of efforts that is not symmetric
     counts with its smaller side, with a warning; a side of zero does not count.
     """
     m = source.model
-    drives, others, uneven = Drives(bool(m.nu)), [], []
+    drives, others, uneven = JointDrives(bool(m.nu)), [], []
     damped = []
     for actuator in range(m.nu):
         name = source.stated_name("actuator", actuator) or f"actuator_{actuator}"
@@ -63,11 +63,9 @@ def read_drives(source: MjcfSource) -> Drives:
             uneven.append(name)
         effort = abs(gear) * _size(low, high)
         drives.efforts[joint] = drives.efforts.get(joint, 0.0) + effort
-        # Fields of newer releases of MuJoCo.
-        if hasattr(m, "actuator_armature"):
-            rotor = gear * gear * float(m.actuator_armature[actuator])
-            drives.armatures[joint] = drives.armatures.get(joint, 0.0) + rotor
-        if hasattr(m, "actuator_damping") and np.any(m.actuator_damping[actuator]):
+        rotor = gear * gear * float(m.actuator_armature[actuator])
+        drives.armatures[joint] = drives.armatures.get(joint, 0.0) + rotor
+        if np.any(m.actuator_damping[actuator]) or np.any(m.actuator_dampingpoly[actuator]):
             damped.append(name)
     for joint in drives.efforts:
         if m.jnt_actfrclimited[joint]:

@@ -17,6 +17,7 @@ from robot_dynamics.description.xml_source import root_tag
 from robot_dynamics.model.elements import pose
 
 MAX_BYTES = 8 * 2**20
+_OLDEST = 3, 17  # release of MuJoCo whose MjSpec was tried
 _PEEK = 1 << 16  # bytes in which the root element must start
 _TEXT = "<text>"
 _LINE = re.compile(r"line (\d+)")
@@ -77,7 +78,7 @@ class MjcfSource:
             data = text.encode("utf-8", "surrogatepass")
         if text is None and path.suffix.lower() != ".xml":
             message = "is MJCF, which MuJoCo reads from files ending in .xml alone"
-            raise refused(path, message, "rename it")
+            raise refused(f"{self.file}:1", message, "rename it")
         self.mujoco = mujoco = _import_mujoco(self.source)
         try:
             if text is None:
@@ -187,10 +188,10 @@ def _import_mujoco(source: str) -> Any:
             "is MJCF, which needs the package mujoco",
             "pip install 'robot_dynamics[mujoco]'",
         ) from None
-    if not hasattr(mujoco, "MjSpec"):
+    if tuple(int(part) for part in mujoco.__version__.split(".")[:2]) < _OLDEST:
         raise refused(
             source,
-            f"is MJCF, which needs MuJoCo 3.2 or newer, and this is {mujoco.__version__}",
+            f"is MJCF, which needs MuJoCo 3.17 or newer, and this is {mujoco.__version__}",
             "pip install --upgrade 'robot_dynamics[mujoco]'",
         )
     return mujoco
