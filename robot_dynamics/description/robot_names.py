@@ -61,6 +61,9 @@ def robot_file(name: str) -> Path:
             (Path(str(error)),),
             f"`python -c 'import robot_descriptions.{robot}'` fetches them.",
         ) from None
+    except ImportError as error:  # GitPython is one without the program git
+        reason = " ".join(str(error).split())
+        raise ResourceNotFoundError(name, f"cannot be imported ({reason})", ()) from error
     for attribute in _FILES:
         path = getattr(module, attribute, None)
         if path is not None:

@@ -20,11 +20,14 @@ REPOSITORY_PATH = _clone_to_cache("lab", commit=None)
 _FILES = {
     "__init__": "",
     "_cache": "def clone_to_cache(name, commit=None):\n    raise AssertionError('downloads')\n",
-    "_descriptions": "DESCRIPTIONS = {'arm_description': 1, 'arm_mj_description': 1, 'no': 1}\n",
+    "_descriptions": (
+        "DESCRIPTIONS = ['arm_description', 'arm_mj_description', 'no', 'broken']\n"
+    ),
     "_repositories": ("class Lab:\n    cache_path = 'lab'\n\nREPOSITORIES = {'lab': Lab}\n"),
     "arm_description": _MODULE.format(kind="URDF", file="arm.urdf"),
     "arm_mj_description": _MODULE.format(kind="MJCF", file="arm.xml"),
     "no": "SRDF_PATH = 'arm.srdf'\n",
+    "broken": "raise ImportError('no git')\n",
 }
 
 
@@ -61,6 +64,7 @@ def test_a_name_is_a_robot(cache):
         ("arm_description", r"its files are not on this machine; looked in .*lab\. `python -c"),
         ("arm_descriptio", "unknown robot 'arm_descriptio'; did you mean 'arm_description'"),
         ("no", "has none of URDF_PATH"),
+        ("broken", r"cannot be imported \(no git\)"),
     ],
 )
 def test_refusals_download_nothing(cache, name, said):
