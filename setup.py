@@ -31,7 +31,8 @@ EXTRAS = {
     "cluster": ["distributed>=2024.1"],
     "learn": ["gymnasium>=1.0"],
     "gpu": ["cupy-cuda13x[ctk]>=14"],  # with drivers of CUDA 12: cupy-cuda12x[ctk]
-    "mujoco": ["mujoco>=3.1"],
+    # Before 3.17 MjSpec, which reads MJCF, and numbers of disabled forces had other names.
+    "mujoco": ["mujoco>=3.17"],
     # Before 3.17 convex bodies that are apart had other points than those that touch.
     "collision": ["mujoco>=3.17", "trimesh>=4.4"],
     "view": [
@@ -56,7 +57,7 @@ EXTRAS = {
         # The readers of those who define MCAP, against which bags are checked.
         "mcap>=1.3",
         "mcap-ros2-support>=0.5.7",
-        "mujoco>=3.1",
+        "mujoco>=3.17",
         # Checkers and the formatter change their minds from one minor version to the next.
         "mypy==2.4.*",
         # Types of 2.2 and 2.3 have shapes that do not fit; Python 3.10 has nothing later.
@@ -105,6 +106,9 @@ setup(
         "Intended Audience :: Science/Research",
         "Operating System :: POSIX :: Linux",
         "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3 :: Only",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+        "Topic :: Scientific/Engineering",
         "Topic :: Scientific/Engineering :: Physics",
         "Typing :: Typed",
     ],

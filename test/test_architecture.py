@@ -58,7 +58,7 @@ AT_HOME = {
     "daqp": {"dynamics"},
     "llvmlite": {"compile"},
     "rclpy": {"nodes"},
-    "mujoco": {"simulation", "app"},
+    "mujoco": {"description", "simulation", "app"},
     "matplotlib": {"app"},
     "pyarrow": {"app"},
     "distributed": {"app"},

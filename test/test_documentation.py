@@ -87,6 +87,7 @@ RUN_BY = {
     "benchmark": "test_benchmarks.py",
     "drill": "nodes/drill/test_process.py",
     "inspect": "app/command_line/test_command_line.py",
+    "convert": "app/command_line/test_command_line.py",
     "plot": "app/command_line/test_command_line.py",
     "schema": "app/command_line/test_command_line.py",
     "render": "app/pictures/test_render.py",

@@ -12,9 +12,12 @@ from robot_dynamics.description.diagnosis import (
 )
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.loops import LoopFile, read_loops, write_loops
+from robot_dynamics.description.mjcf import read_mjcf
+from robot_dynamics.description.mjcf_writer import write_mjcf
 from robot_dynamics.description.model_file import SavedModel, read_model, write_model
 from robot_dynamics.description.urdf import read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
+from robot_dynamics.description.urdf_writer import write_urdf
 from robot_dynamics.description.world import Part, joints_between, place
 
 __all__ = [
@@ -34,9 +37,12 @@ __all__ = [
     "load_description",
     "place",
     "read_loops",
+    "read_mjcf",
     "read_model",
     "read_urdf",
     "read_urdf_object",
     "write_loops",
+    "write_mjcf",
     "write_model",
+    "write_urdf",
 ]

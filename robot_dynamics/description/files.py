@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from robot_dynamics.description.diagnosis import DescriptionError, Problem
+from robot_dynamics.description.robot_names import ROBOTS, robot_file
 from robot_dynamics.resources import SCHEME, ResourceNotFoundError, resolve_package_uri
 
 _PIPE_TIMEOUT = 5.0  # s: longest time without data from a pipe
@@ -20,19 +21,21 @@ def locate(name: str | Path, folder: str | Path = "", place: str = "") -> Path:
     """Return the path of a file that a user named.
 
     Args:
-        name: A path, or a `package://` address.
+        name: A path, a `package://` address, or `robot_descriptions:` and the name of a robot.
         folder: Folder of relative paths.
         place: Place of the name in a file, for the message.
 
     Raises:
-        DescriptionError: If a `package://` address cannot be resolved.
+        DescriptionError: If an address or a name cannot be resolved.
     """
-    if not str(name).startswith(SCHEME):
-        return Path(folder) / name
     try:
-        return resolve_package_uri(str(name))
+        if str(name).startswith(ROBOTS):
+            return robot_file(str(name))
+        if str(name).startswith(SCHEME):
+            return resolve_package_uri(str(name))
     except ResourceNotFoundError as error:
         raise refused(place, str(error).rstrip(".")) from error
+    return Path(folder) / name
 
 
 def read_bytes(path: str | Path, *, expected: str, limit: int) -> bytes:

@@ -23,8 +23,11 @@ from robot_dynamics.description.mechanism_checks import (
     check_numbers,
     with_unit_axes,
 )
+from robot_dynamics.description.mjcf import read_mjcf
+from robot_dynamics.description.mjcf_source import is_mjcf
 from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.motion_checks import check_motion
+from robot_dynamics.description.robot_names import ROBOTS
 from robot_dynamics.description.side_checks import check_sides
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
@@ -38,7 +41,7 @@ from robot_dynamics.model.elements import LoopElement, Mechanism
 # Formats that are not supported, with hints.
 _NOT_READ = {
     **dict.fromkeys((".sdf", ".world"), CONVERTERS["SDF"]),
-    **dict.fromkeys((".mjcf", ".mjb"), CONVERTERS["MJCF"]),
+    ".mjb": "name the XML that it was compiled from",
     **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), CONVERTERS["USD"]),
     ".mcap": "`robot_dynamics view` shows recordings",
     ".npz": "`robot_dynamics view` shows recordings",
@@ -52,8 +55,8 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def is_robot(what: str | Path) -> bool:
-    """Return whether a name is the name of a robot's description in URDF or xacro."""
-    return Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml")
+    """Return whether a name is the name of a robot's description: URDF, MJCF or xacro."""
+    return str(what).startswith(ROBOTS) or (Path(what).suffix.lower() in (".urdf", SUFFIX, ".xml"))
 
 
 def load_description(
@@ -67,9 +70,10 @@ def load_description(
     """Return the description in a file, with the loop joints of a YAML file beside it.
 
     Args:
-        path: A path or `package://` address of a URDF, a xacro file, a model file or a DH table
-            (.yaml, .json), the text of a URDF, an object of urdfpy, urchin or yourdfpy; or a
-            description, a saved model or a mechanism of this package.
+        path: A path or `package://` address of a URDF, an MJCF, a xacro file, a model file or a
+            DH table (.yaml, .json), the text of a URDF or an MJCF, `robot_descriptions:` and the
+            name of a robot, an object of urdfpy, urchin or yourdfpy; or a description, a saved
+            model or a mechanism of this package.
         loops: The file of loop joints and gears, in the project's own keys or in those of
             Extended URDF; None for those in the URDF alone.
         strict: Whether to refuse descriptions with warnings.
@@ -84,6 +88,38 @@ def load_description(
     return saved.description
 
 
+def load_object(path: str | Path) -> Description:
+    """Return the description of an object that is carried: its root is a body of it.
+
+    In MJCF the body stands in a world; if nothing else does, the world is left out.
+
+    Args:
+        path: As for `load_description`.
+
+    Raises:
+        DescriptionError: If the file is missing or refused.
+    """
+    description = load_description(path)
+    mechanism = description.mechanism
+    root = mechanism.root
+    carrying = [joint for joint in mechanism.joints if joint.parent == root]
+    if (
+        root != "world"
+        or len(carrying) != 1
+        or carrying[0].type not in ("fixed", "floating")
+        or any(shape.link == root for shape in description.shapes)
+    ):
+        return description
+    return replace(
+        description,
+        mechanism=replace(
+            mechanism,
+            links=tuple(link for link in mechanism.links if link.name != root),
+            joints=tuple(joint for joint in mechanism.joints if joint is not carrying[0]),
+        ),
+    )
+
+
 def load_saved(
     path: str | Path | Any,
     loops: str | Path | None = None,
@@ -92,7 +128,7 @@ def load_saved(
     locked: Mapping[str, float] | None = None,
     arguments: Mapping[str, object] | None = None,
 ) -> SavedModel:
-    """Return a description with the gravity and the variable parts of a model file.
+    """Return a description with the gravity of an MJCF or model file, and its variable parts.
 
     Arguments and errors are as in `load_description`; other files contain neither.
     """
@@ -100,9 +136,12 @@ def load_saved(
         return _closed_saved(_own(path, locked), loops, strict)
     if not isinstance(path, (str, Path)):
         return _with_loops(read_urdf_object(path, locked=locked), loops, strict)
+    if str(path).startswith(ROBOTS):
+        path = locate(path)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
-        raise refused(path, f"{suffix} is not read, expected a URDF file", _NOT_READ[suffix])
+        message = f"{suffix} is not read, expected a URDF or MJCF file"
+        raise refused(path, message, _NOT_READ[suffix])
     if arguments and suffix != SUFFIX:
         raise refused(path, f"only {SUFFIX} files take arguments")
     if suffix == SUFFIX:
@@ -116,6 +155,10 @@ def load_saved(
         )
     elif suffix in _YAML:
         return _closed_saved(_from_yaml(read_yaml(path), locked), loops, strict)
+    elif is_mjcf(path):
+        read = read_mjcf(path)
+        checked = replace(read, description=_checked(read.description, locked or {}))
+        return _closed_saved(checked, loops, strict)
     else:
         description = read_urdf(path, locked=locked)
     return _with_loops(description, loops, strict)

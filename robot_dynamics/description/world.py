@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-
 from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.diagnosis import Diagnosis, Problem
 from robot_dynamics.description.motion_checks import links_without_inertia
@@ -22,7 +20,6 @@ from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.elements import JointElement, Mechanism, joined, pose
-from robot_dynamics.model.joints import joint_type
 
 Triple = tuple[float, float, float]
 
@@ -190,16 +187,10 @@ def _actuated(parts: Sequence[Part], mechanisms: Sequence[Mechanism]) -> tuple[s
     for part, mechanism in zip(parts, mechanisms, strict=True):
         stated = part.description.actuated
         if stated is None:
-            names += [joint.name for joint in mechanism.joints if _driven(joint)]
+            names += [joint.name for joint in mechanism.joints if joint.driven]
         else:
             names += [part.prefix + joint for joint in stated if joint not in part.locked]
     return tuple(names)
-
-
-def _driven(joint: JointElement) -> bool:
-    if joint.active is None:
-        return 0 < joint_type(joint.type, "", **joint.parameters).nv < 6
-    return joint.type != "fixed" and bool(np.any(joint.active))
 
 
 def _places(name: str, parts: Iterable[Part]) -> Places:

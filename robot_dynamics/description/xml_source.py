@@ -18,6 +18,7 @@ from robot_dynamics.description.files import as_text, refused
 
 # Text before the root element: XML declaration, instructions and comments.
 _PROLOG = re.compile(r"(\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
+_TAG = re.compile(r"<([A-Za-z_][\w.-]*)")
 _PIECE = re.compile(r"<\?.*?\?>|<!--.*?-->", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml(\s[^<>]*)?\?>")
 _VERSION = re.compile(r"""version\s*=\s*["']1\.[0-9]+["']""")
@@ -85,6 +86,14 @@ def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[
     return element, text.split("\n")
 
 
+def root_tag(text: str) -> str:
+    """Return the name of the first element of a document; empty if it does not start with one."""
+    text = text.lstrip("\ufeff")
+    prolog = _PROLOG.match(text)
+    found = _TAG.match(text, prolog.end() if prolog else 0)
+    return found.group(1) if found else ""
+
+
 def _parser(*, recover: bool = False) -> Any:
     return etree.XMLParser(
         encoding="utf-8",  # of what is fed, whatever the declaration says
@@ -150,14 +159,13 @@ def _reason(message: str) -> str:
 
 #: Converters to URDF of formats that are not read.
 CONVERTERS = {
-    "MJCF": "convert it to URDF, for instance with `pip install mjcf-urdf-simple-converter`",
     "SDF": "convert it to URDF, for instance with sdf2urdf of the ROS package sdformat_tools",
     "USD": "convert it to URDF, for instance with usd_to_urdf of "
     "`pip install nvidia-srl-usd-to-urdf`",
 }
 _OTHER = {
     "sdf": f"SDF is not read, {CONVERTERS['SDF']}",
-    "mujoco": f"MJCF is not read, {CONVERTERS['MJCF']}",
+    "mujoco": "this is MJCF, which `load_description` reads",
     "html": "this is a web page, not the file itself",
 }
 

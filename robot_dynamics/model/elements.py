@@ -144,6 +144,13 @@ class JointElement(ByValue):
         """The limits as given: one, or one for each degree of freedom."""
         return self.limits if isinstance(self.limits, tuple) else (self.limits,)
 
+    @property
+    def driven(self) -> bool:
+        """Whether a drive can act on one of its freedoms."""
+        if self.active is None:
+            return 0 < _kind(self).nv < 6
+        return self.type != "fixed" and bool(np.any(self.active))
+
 
 @dataclass(frozen=True, eq=False)
 class LoopElement(ByValue):

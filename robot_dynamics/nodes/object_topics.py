@@ -31,7 +31,7 @@ from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
-from robot_dynamics.description.load import load_description
+from robot_dynamics.description.load import load_object
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.nodes.conversions import (
@@ -159,7 +159,7 @@ class ObjectTopics:
     def _make_display(self) -> Display:
         cell = self._scenario.cell
         second = () if cell.object.joint is None else (cell.object.joint.urdf,)
-        bodies = [load_description(urdf).shapes for urdf in (cell.object.urdf, *second)]
+        bodies = [load_object(urdf).shapes for urdf in (cell.object.urdf, *second)]
         reference = self._loop.law.reference
         times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)
         path = reference.rows(times)[:, POSE][:, :3]

@@ -325,15 +325,16 @@ def load(
     Its warnings are issued by `warnings.warn`, as `robot_dynamics.description.DescriptionWarning`.
 
     Args:
-        path: A URDF, xacro or model file, a DH table, the text of a URDF, an object of urdfpy,
-            urchin or yourdfpy, or a description, a saved model or a mechanism of this package
-            (see `load_description`).
+        path: A URDF, MJCF, xacro or model file, a DH table, the text of a URDF or an MJCF,
+            `robot_descriptions:` and the name of a robot, an object of urdfpy, urchin or
+            yourdfpy, or a description, a saved model or a mechanism of this package (see
+            `load_description`).
         loops: A YAML file with loop joints and gears.
         strict: Refuse files with warnings.
         locked: Joints that are fixed, and their positions [rad or m].
         arguments: Values of the arguments of a xacro file.
-        gravity: Acceleration of gravity [m/s^2]; by default as a model file states it, otherwise
-            9.81 downwards.
+        gravity: Acceleration of gravity [m/s^2]; by default as an MJCF or model file states it,
+            otherwise 9.81 downwards.
         variable: Bodies and loop joints whose values are parameters of compiled code; by default
             those that a model file names.
         joint_friction: Whether damping and Coulomb friction of the joints are part of all

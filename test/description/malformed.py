@@ -143,7 +143,7 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     ),
     # something else
     "sdf": (b"<sdf version='1.7'><model/></sdf>", 1, "SDF is not read, .*with sdf2urdf"),
-    "mjcf": (b"<mujoco/>", 1, "MJCF is not read, .*simple-converter"),
+    "mjcf": (b"<mujoco/>", 1, "is MJCF, .*rename it"),
     "a web page": (b"<html><body>404</body></html>", 1, "this is a web page"),
     "raw xacro": (
         b'<robot xmlns:xacro="http://x">\n<xacro:property name="m" value="1"/></robot>',

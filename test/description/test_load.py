@@ -162,7 +162,7 @@ def test_objects_of_this_package_are_loaded_as_their_files_are(tmp_path):
     [
         (".sdf", "sdf2urdf"),
         (".world", "sdf2urdf"),
-        (".mjcf", "mjcf-urdf-simple-converter"),
+        (".mjb", "XML that it was compiled from"),
         (".usd", "usd_to_urdf"),
         (".usda", "usd_to_urdf"),
         (".USDZ", "usd_to_urdf"),

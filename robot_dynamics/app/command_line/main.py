@@ -26,6 +26,7 @@ from robot_dynamics.app.command_line.arguments import (
     place,
     positive,
 )
+from robot_dynamics.app.command_line.convert import add_convert
 from robot_dynamics.app.command_line.study import add_study
 from robot_dynamics.app.command_line.view import add_render, add_view
 from robot_dynamics.app.output_files import (
@@ -57,6 +58,7 @@ examples:
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
+  robot_dynamics convert my_robot.urdf my_robot.xml    to MJCF, and back
   robot_dynamics posture my_cell.yaml --output my_cell.yaml   from the grasps alone
   robot_dynamics schema > scenario.schema.json     for completion in editors
   robot_dynamics study my_study.yaml               many runs with other values, and a report
@@ -192,6 +194,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
 
     _add_drill(commands)
     _add_inspect(commands)
+    add_convert(commands)
     _add_plot(commands)
     _add_posture(commands)
     _add_schema(commands)
@@ -284,7 +287,7 @@ def _add_drill(commands: Any) -> None:
 def _add_inspect(commands: Any) -> None:
     parser = commands.add_parser(
         "inspect",
-        help="show the contents of a URDF, its errors and its warnings",
+        help="show the contents of a URDF or MJCF, its errors and its warnings",
         description="Show the tree, loops, masses, limits and mobility of descriptions, and "
         "all errors and warnings, each with its line. Ends with status 2 if "
         "one is refused.",
@@ -293,7 +296,7 @@ def _add_inspect(commands: Any) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="URDF, xacro file, DH table or saved model; NAME:=VALUE among the files is an "
+        help="URDF, MJCF, xacro file, DH table or saved model; NAME:=VALUE among the files is an "
         "argument of the xacro files, as gripper:=true",
     )
     parser.add_argument("--strict", action="store_true", help="refuse files with warnings")

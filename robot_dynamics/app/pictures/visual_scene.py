@@ -39,7 +39,7 @@ from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Description, Shape
-from robot_dynamics.description.load import load_description
+from robot_dynamics.description.load import load_description, load_object
 from robot_dynamics.description.meshes import Color
 from robot_dynamics.description.world import place
 from robot_dynamics.manipulation.contact_settings import ContactSettings
@@ -209,7 +209,7 @@ class RecordedCell:
         self._robot = Robot(build(world.mechanism))
         self._links = _link_meshes(world)
         parts = [cell.object.urdf, *([cell.object.joint.urdf] if cell.object.joint else [])]
-        described = [load_description(urdf) for urdf in parts]
+        described = [load_object(urdf) for urdf in parts]
         self._parts = [(one.mechanism.root, _meshes(one)) for one in described]
         self._surfaces = [(one.name, meshes_of(surface_shape(one))) for one in cell.surfaces]
         self._pushes = [(one.name, SurfacePush(one)) for one in cell.surfaces]

@@ -16,7 +16,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
-from robot_dynamics.description.load import load_description
+from robot_dynamics.description.load import load_description, load_object
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.world import Part, place
 from robot_dynamics.errors import RobotDynamicsError
@@ -94,7 +94,7 @@ def build_system(
 
 def _grasp_system(cell: CellSettings, link_mass_scale: float, *, any_posture: bool) -> GraspSystem:
     second = cell.object.joint
-    held = [_loaded(one.urdf) for one in (cell.object, second) if one is not None]
+    held = [_warned(load_object(one.urdf)) for one in (cell.object, second) if one is not None]
     held_links = [one.mechanism.root for one in held]
     # At the origin: a floating part's positions are relative to its placement.
     floating = [Part(one, carrier="floating") for one in held]
@@ -392,7 +392,7 @@ def placed_robots(cell: CellSettings) -> list[Part]:
     """
     return [
         Part(
-            _loaded(robot.urdf, robot.locked),
+            _warned(load_description(robot.urdf, locked=robot.locked)),
             prefix=robot.prefix,
             xyz=robot.xyz,
             rpy=robot.rpy,
@@ -401,8 +401,7 @@ def placed_robots(cell: CellSettings) -> list[Part]:
     ]
 
 
-def _loaded(urdf: str, locked: Mapping[str, float] | None = None) -> Description:
-    description = load_description(urdf, locked=locked)
+def _warned(description: Description) -> Description:
     description.diagnosis.issue_warnings(description.source)
     return description
 
@@ -413,7 +412,7 @@ def joint_order(system: JointedObjectSystem) -> np.ndarray:
 
 
 def _object_part(urdf: str) -> LinkElement:
-    links: Iterable[LinkElement] = _loaded(urdf).mechanism.links
+    links: Iterable[LinkElement] = _warned(load_object(urdf)).mechanism.links
     only, *others = links
     if others:
         raise RobotDynamicsError(

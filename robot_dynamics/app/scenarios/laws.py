@@ -39,7 +39,7 @@ from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law import JointedLaw
 from robot_dynamics.control.path_check import path_times
 from robot_dynamics.control.settings import ForceStepSettings
-from robot_dynamics.description.load import load_description
+from robot_dynamics.description.load import load_object
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
@@ -123,7 +123,7 @@ def _box_around_object(scenario: Scenario) -> Array | None:
     """Return lower and upper corner (2, 3) of the object's shapes, if there are any."""
     if not scenario.control.law_facts.holds_object:  # it need not be there
         return None
-    description = load_description(scenario.cell.object.urdf)
+    description = load_object(scenario.cell.object.urdf)
     points = [
         shape.points() for shape in description.shapes if shape.link == description.mechanism.root
     ]

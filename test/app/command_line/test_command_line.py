@@ -607,3 +607,19 @@ def test_the_first_problem_of_a_reference_stands_alone(capsys):
     assert main([*SHORT, "--set", "cell.object.mass=60", "--verbose"]) == 2
     found = [line for line in capsys.readouterr().err.splitlines() if "also at" in line]
     assert len(found) == more
+
+
+def test_convert(tmp_path, capsys):
+    """URDF to MJCF and back, with the loops in a file beside it, and to a model file."""
+    pytest.importorskip("mujoco")
+    arm = share_directory() / "urdf" / "parallelogram_arm.urdf"
+    mjcf, urdf = tmp_path / "arm.xml", tmp_path / "arm.urdf"
+    assert main(["convert", str(arm), str(mjcf)]) == 0
+    assert main(["convert", str(mjcf), str(urdf)]) == 0
+    loops = tmp_path / "arm_loops.yaml"
+    assert f"written: {urdf}, {loops}" in capsys.readouterr().out
+    model = tmp_path / "arm.json"
+    assert main(["convert", str(urdf), str(model), "--loops", str(loops)]) == 0
+    assert len(json.loads(model.read_text())["loops"]) == 2  # a hinge is two points of MJCF
+    assert main(["convert", str(arm), str(tmp_path / "arm.sdf")]) == 2
+    assert "ending in .urdf, .xml, .yaml or .json" in capsys.readouterr().err

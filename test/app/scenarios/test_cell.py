@@ -8,15 +8,19 @@ from app.scenarios.hybrid_scenarios import prepared
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.scenarios.cell import (
+    build_system,
     pose_matrix,
     surface_facts,
     surface_rows,
     wrench_maps,
 )
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.description import Part, load_description, place, write_mjcf
 from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding
+from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.scalar.functions import atan2
 
 
@@ -149,3 +153,28 @@ def test_environment_joints_without_force_control_are_warned_of(touches, since):
     if since is not None:
         assert "on hinge 'hinge' from beginning to end, but" in warnings[0]
         assert f"does not have it from {since} on" in warnings[0]
+
+
+def test_arms_and_object_can_be_mjcf(tmp_path):
+    """A cell of MJCF files, the object free in its world, is the same closed system."""
+    pytest.importorskip("mujoco")
+    cell = load_scenario("lift_box").cell
+    (robot,) = cell.robots
+    write_mjcf(tmp_path / "arms.xml", load_description(robot.urdf))
+    box = place([Part(load_description(cell.object.urdf), carrier="floating")], name="box")
+    write_mjcf(tmp_path / "box.xml", box)
+    same = load_scenario(
+        "lift_box",
+        [
+            f"cell.robots=[{{urdf: {tmp_path / 'arms.xml'}, prefix: r_}}]",
+            "cell.arms.0.tool=r_left_tool",
+            "cell.arms.1.tool=r_right_tool",
+            f"cell.object.urdf={tmp_path / 'box.xml'}",
+        ],
+    )
+    one, other = (build_system(scenario).model for scenario in (load_scenario("lift_box"), same))
+    q = one.neutral().tolist()
+    H = [np.array(inertia_matrix(model, q, parameters_of(model))) for model in (one, other)]
+    np.testing.assert_allclose(H[1], H[0], rtol=0.0, atol=1e-12)
+    assert [loop.type.name for loop in other.loops] == [loop.type.name for loop in one.loops]
+    assert np.array_equal(other.limits()["effort"], one.limits()["effort"])

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.app.scenarios.robot_description import robot_description, write_urdf
+from robot_dynamics.app.scenarios.robot_description import robot_description
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.load import load_description
+from robot_dynamics.description.urdf_writer import urdf_of
 from robot_dynamics.manipulation.settings import RobotSettings
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.robot import Robot
@@ -80,7 +81,7 @@ def test_joints_without_limits_can_be_written():
     """A URDF wants numbers: a continuous joint gets large ones, and no position limits."""
     links = (LinkElement("a"), LinkElement("b", 1.0, (0.0, 0.0, 0.0), np.eye(3)))
     joint = JointElement("j", "continuous", "a", "b", pose((0.0, 0.0, 1.0)))
-    text = write_urdf(Mechanism("m", links, (joint,)))
+    text = urdf_of(Mechanism("m", links, (joint,)))
     assert "lower" not in text
     (read,) = load_description(text).mechanism.joints
     assert read.type == "continuous"

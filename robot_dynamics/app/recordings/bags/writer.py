@@ -38,12 +38,12 @@ from robot_dynamics.app.recordings.bags.streams import (
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.app.scenarios.cell import build_system, placed_robots
-from robot_dynamics.app.scenarios.robot_description import write_urdf
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.description.urdf_writer import urdf_of
 from robot_dynamics.description.world import place
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import middle_frame
@@ -101,7 +101,7 @@ def _write(recording: Recording, writer: Any) -> None:
     robots = robots_of(recording.metadata)
     frames = None
     if robots is not None:
-        text = write_urdf(robots.mechanism, robots.shapes, recording.get("scenario"))
+        text = urdf_of(robots.mechanism, robots.shapes, recording.get("scenario"))
         bag.latch(
             topics.ROBOT_DESCRIPTION, first, "std_msgs/String", make.make("std_msgs/String", text)
         )
