@@ -25,7 +25,9 @@ class Fit:
     Attributes:
         names: Names of the parameters.
         values: Estimates (p,).
-        covariance: Their covariance (p, p), with the noise that the residuals show.
+        covariance: Their covariance (p, p): of the assumed noise, or of a larger one if the
+            residuals show it. Small residuals do not make it smaller: errors that stay the same
+            through the recording are not in them.
         prior_deviations: Standard deviations of the prior (p,); infinite without one.
         factor: Measured over assumed standard deviation of the noise.
         correlation: Correlation of successive residuals; zero if they are white.
@@ -108,7 +110,7 @@ def solve(
     return Fit(
         tuple(names),
         values,
-        factor**2 * inverse,
+        max(factor, 1.0) ** 2 * inverse,
         np.asarray(deviations),
         factor,
         float(successive),

@@ -107,14 +107,20 @@ class ArmKinematics:
             for end, arm in zip(ends, system.arms, strict=True)
         ]
 
-    def differentiate(self, q: Array, filters: Filters) -> tuple[Array, Array, Array]:
-        """Return smoothed positions, velocities and accelerations (N, n) of the model."""
+    def differentiate(self, q: Array, filters: Filters) -> tuple[Array, Array, Array, Array]:
+        """Return smoothed positions, velocities and accelerations (N, nv) of the model.
+
+        Where they are unknown (N,), which is the last result, they are zero.
+        """
         found = []
-        for values in filters.differentiate(q):
+        parts = filters.differentiate(q)
+        unknown = ~np.isfinite(np.concatenate(parts, axis=1)).all(axis=1)
+        for values in parts:
             every = np.zeros((len(q), self.robot.model.nv))
             every[:, self.index] = values
+            every[unknown] = 0.0
             found.append(every)
-        return found[0], found[1], found[2]
+        return found[0], found[1], found[2], unknown
 
     def of_tool(self, arm: int, q: Array, qd: Array, qdd: Array) -> ToolMotion:
         """Return the motion of an arm's tool.

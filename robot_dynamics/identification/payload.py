@@ -47,11 +47,13 @@ PARAMETERS = (
     *(f"first moment {axis} [kg m]" for axis in "xyz"),
     *(f"inertia {axes} [kg m^2]" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")),
 )
-_SLOW = 0.05  # speed [rad/s or m/s] below which the direction of friction is uncertain
+_SLOW = 0.03  # speed [rad/s or m/s] below which the direction of friction is uncertain
+_STRIBECK = 0.1  # speed over which low-speed friction turns into Coulomb friction
+_CHANGE = 0.5  # prior deviation of low-speed friction, over Coulomb friction
 _FRICTION = 0.05  # prior deviation of friction, over the effort limit
 _BIAS = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
 _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
-_SHARE = 1e-6  # of the diagonal, for the inverse of noise
+_WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 _STRENGTH = 0.3  # of the prior that keeps constrained parameters from the boundary
 _HELD_OUT = 0.25  # part of the rows that verifies
 
@@ -135,7 +137,8 @@ class HeldObject:
             *PARAMETERS,
             *(f"viscous friction of {name}" for name in self._joints),
             *(f"Coulomb friction of {name}" for name in self._joints),
-            *(f"bias {i} of {arm.name}" for arm in system.arms for i in range(6)),
+            *(f"low-speed friction of {name}" for name in self._joints),
+            *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in _WRENCH_AXES),
         )
         # Internal forces: an arm's wrench against that of the last one, in the object's frame.
         E = np.vstack([np.eye(6 * (k - 1)), np.tile(-np.eye(6), k - 1)])
@@ -149,8 +152,8 @@ class HeldObject:
             IdentificationError: If the motions have too few samples.
         """
         friction = np.maximum(self._friction, 0.01 * self._effort)
-        mean, deviations = self._prior()
         for _ in range(2):  # the second time with the friction that was found
+            mean, deviations = self._prior(friction)
             rows = [self._rows(motion, friction) for motion in motions]
             A, y, freedom = (np.concatenate(parts) for parts in zip(*rows, strict=True))
             if freedom.sum() < 4 * A.shape[2]:
@@ -158,17 +161,17 @@ class HeldObject:
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
                     f"expected samples of some seconds without gaps, as arms move an object."
                 )
-            fit = solve(A, y, freedom, self.names, mean, deviations)
-            na = self._na
-            found = fit.values[PER_BODY + na : PER_BODY + 2 * na]
+            fit = self._solve(A, y, freedom, mean, deviations)
+            na, x = self._na, self._every(fit, mean)
+            found = x[PER_BODY + na : PER_BODY + 2 * na]
             friction = np.maximum(np.abs(found), 0.2 * friction)
         split = round((1.0 - _HELD_OUT) * len(y))
-        first = solve(A[:split], y[:split], freedom[:split], self.names, mean, deviations)
-        before = fit.values.copy()
+        first = self._solve(A[:split], y[:split], freedom[:split], mean, deviations)
+        before = x.copy()
         before[:PER_BODY] = self.prior
         held_out = tuple(
             float(np.sqrt(np.sum((y[split:] - A[split:] @ x) ** 2) / freedom[split:].sum()))
-            for x in (before, first.values)
+            for x in (before, self._every(first, mean))
         )
         covariance = fit.covariance[:PER_BODY, :PER_BODY]
         parameters = fit.values[:PER_BODY]
@@ -178,6 +181,21 @@ class HeldObject:
         return Payload(
             parameters, covariance, not consistent, fit, (held_out[0], held_out[1])
         )
+
+    def _solve(
+        self, A: Array, y: Array, freedom: Array, mean: Array, deviations: Array
+    ) -> Fit:
+        """Return the fit of the parameters that have a part in the rows."""
+        used = A.any(axis=(0, 1))
+        used[:PER_BODY] = True
+        names = [name for name, one in zip(self.names, used, strict=True) if one]
+        return solve(A[..., used], y, freedom, names, mean[used], deviations[used])
+
+    def _every(self, fit: Fit, mean: Array) -> Array:
+        """Return the values of all parameters, as before the recording if they had no part."""
+        found = dict(zip(self.names, mean, strict=True))
+        found.update(zip(fit.names, fit.values, strict=True))
+        return np.array([found[name] for name in self.names])
 
     def residuals(self, motion: Motion, values: Array) -> tuple[Array, Array]:
         """Return torque (N, na) less its prediction, and the torque; internal forces are fitted.
@@ -198,17 +216,19 @@ class HeldObject:
         gyration = np.sqrt(max(0.5 * (I[0] + I[2] + I[5]) / m, 0.0))
         return float(max(gyration, np.linalg.norm(h) / m, _SIZE))
 
-    def _prior(self) -> tuple[Array, Array]:
+    def _prior(self, friction: Array) -> tuple[Array, Array]:
+        """Return estimates before the recording and their deviations, with Coulomb friction."""
         m, r = self.prior[0], self._radius
         wide = _FRICTION * self._effort
         mean = np.concatenate(
-            [self.prior, self._damping, self._friction, np.zeros(6 * self._k)]
+            [self.prior, self._damping, self._friction, np.zeros(self._na + 6 * self._k)]
         )
         deviations = np.concatenate(
             [
                 m * np.array([1.0] + [r] * 3 + [r**2] * 6),
                 np.maximum(wide, self._damping),
                 np.maximum(wide, self._friction),
+                _CHANGE * friction,
                 np.tile(_BIAS, self._k),
             ]
         )
@@ -249,7 +269,7 @@ class HeldObject:
         """
         na, k, p = self._na, self._k, len(self.names)
         filters = Filters(motion.period, self._cutoff)
-        q, qd, qdd = self.kinematics.differentiate(motion.q, filters)
+        q, qd, qdd, unknown = self.kinematics.differentiate(motion.q, filters)
         count = len(q)
         n = na + 6 * k
         A, B, D = np.zeros((count, n, p)), np.zeros((count, n, 6 * (k - 1))), np.zeros((count, n, na))
@@ -267,12 +287,14 @@ class HeldObject:
             inertia = _spatial_inertia(parameters_in(to_tool) @ self.prior) / k
             D[:, of_wrench, own] = inertia @ tool.J
             D[:, own, own] = Jt @ inertia @ tool.J
-            at = PER_BODY + 2 * na + 6 * i
+            at = PER_BODY + 3 * na + 6 * i
             A[:, of_wrench, at : at + 6] = np.eye(6)
         fast = np.abs(speeds) > _SLOW
         for j in range(na):
             A[:, j, PER_BODY + j] = speeds[:, j]
-            A[:, j, PER_BODY + na + j] = np.sign(speeds[:, j]) * fast[:, j]
+            direction = np.sign(speeds[:, j]) * fast[:, j]
+            A[:, j, PER_BODY + na + j] = direction
+            A[:, j, PER_BODY + 2 * na + j] = direction * np.exp(-np.abs(speeds[:, j]) / _STRIBECK)
         D[:, :na] += robot.inertia_matrix(q)[:, index[:, None], index]
         if motion.torque is not None:
             y[:, :na] = motion.torque - robot.inverse_dynamics(q, qd, qdd)[:, index]
@@ -292,7 +314,9 @@ class HeldObject:
         covariance = self._noise.position**2 * ratio * (D @ np.swapaxes(D, 1, 2))
         diagonal = np.arange(y.shape[1])
         covariance[:, diagonal, diagonal] += variance
-        missing = ~(np.isfinite(covariance).all(axis=(1, 2)) & np.isfinite(y).all(axis=1))
+        missing = unknown | ~(
+            np.isfinite(covariance).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
+        )
         covariance[missing] = np.eye(len(diagonal))
         for values in (A, B, y):
             values[missing] = 0.0

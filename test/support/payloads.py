@@ -1,0 +1,243 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of arms that carry random payloads, and a study of how well these are identified.
+
+    PYTHONPATH=. python test/support/payloads.py [COUNT] [CELL ...]
+
+The arms move once, in a simulation without errors. On this motion the torques and wrenches of
+any payload follow from Newton's and Euler's equations in world axes, which share no code with the
+regressors; joints have viscous friction, Coulomb friction, and at rest a force below that which
+stays. Sensors have white noise.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import robot_dynamics as rd
+from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
+from robot_dynamics.identification.motion import Motion, Noise
+from robot_dynamics.identification.payload import HeldObject
+
+#: By cell its scenario and a motion of five seconds.
+CELLS = {
+    "our arms": (
+        "lift_box",
+        "[{duration_s: 1.8, move: [0, 0, 0.4], rotate: {axis: [0, 1, 0], degrees: -60}},"
+        " {duration_s: 1.5, rotate: {axis: [1, 0, 0], degrees: 30}},"
+        " {duration_s: 1.5, move: [0, 0, -0.1], rotate: {axis: [1, 0, 0], degrees: -30}}]",
+    ),
+    "two Pandas": (
+        "lift_box_panda",
+        "[{duration_s: 1.8, move: [0, 0, 0.3], rotate: {axis: [0, 1, 0], degrees: -60}},"
+        " {duration_s: 1.5, rotate: {axis: [1, 0, 0], degrees: 40}},"
+        " {duration_s: 1.5, move: [0, 0, -0.2], rotate: {axis: [1, 1, 0], degrees: -40}}]",
+    ),
+    "two UR5": (
+        "two_ur5",
+        "[{duration_s: 1.2, move: [0, 0, 0.2], rotate: {axis: [0, 1, 0], degrees: 50}},"
+        " {duration_s: 1.2, move: [0, 0, -0.2], rotate: {axis: [0, 1, 0], degrees: -80}},"
+        " {duration_s: 1.2, move: [0, 0, 0.2], rotate: {axis: [1, 0, 1], degrees: 40}},"
+        " {duration_s: 1.2, move: [0, 0, -0.2], rotate: {axis: [1, 0, 1], degrees: -60}}]",
+    ),
+}
+_EXACT = (
+    "plant.friction_scale=0",
+    "plant.damping_scale=0",
+    "safety.torque_rate=.inf",
+    "control.object={bandwidth: 40.0, integral: 20.0}",
+    "reference.force=[{time_s: 0.0, squeeze_n: 20.0, duration_s: 1.0}]",
+)
+_STUCK = 0.01  # speed below which joints stick [rad/s]
+
+
+class Carried(NamedTuple):
+    """Arms that carry an object, and their exact motion."""
+
+    system: Any
+    grasps: list
+    period: float
+    q: np.ndarray
+    qd: np.ndarray
+    torque: np.ndarray  # of the arms alone
+    jacobians: list  # of the tools, world axes (N, 6, n)
+    poses: list  # of the tools (N, 4, 4)
+    pose: np.ndarray  # of the object (N, 4, 4)
+    twist: np.ndarray  # of the object's origin, world axes
+    acceleration: np.ndarray
+
+
+@cache
+def carried(cell: str) -> Carried:
+    """Return the exact motion of a cell of `CELLS`."""
+    name, segments = CELLS[cell]
+    scenario = rd.load_scenario(name, [f"reference.segments={segments}", *_EXACT])
+    recording = rd.simulate(scenario).recording
+    return motion_of(scenario, recording)
+
+
+def motion_of(scenario: rd.Scenario, recording: rd.Recording) -> Carried:
+    """Return the exact motion of a recording without errors."""
+    system = build_system(scenario)
+    period = scenario.control.period
+    q, qd = recording["joint_position"], recording["joint_velocity"]
+    grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
+    robot = rd.Robot(system.arms_alone)
+    model = robot.model
+    index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
+
+    def every(values):
+        found = np.zeros((len(values), model.nv))
+        found[:, index] = values
+        return found
+
+    qdd = np.gradient(qd, period, axis=0, edge_order=2)
+    torque = robot.inverse_dynamics(every(q), every(qd), every(qdd))[:, index]
+    jacobians, poses, start = [], [], 0
+    for arm in system.arms:
+        own = index[start : start + len(arm.joints)]
+        start += len(arm.joints)
+        jacobians.append(robot.jacobian(arm.tool, every(q), axes="aligned")[:, :, own])
+        poses.append(robot.pose(arm.tool, every(q)))
+    twist = recording["object_twist"]
+    acceleration = np.gradient(twist, period, axis=0, edge_order=2)
+    pose = poses[0] @ np.linalg.inv(grasps[0])
+    return Carried(
+        system, grasps, period, q, qd, torque, jacobians, poses, pose, twist, acceleration
+    )
+
+
+def random_payload(rng, mass: float, size: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass, centre and inertia about it of some masses in a box around the object."""
+    m = mass * rng.uniform(0.6, 1.4)
+    points = rng.uniform(-size, size, (8, 3)) + rng.uniform(-0.3, 0.3, 3) * size
+    shares = rng.dirichlet(np.full(8, 4.0)) * m
+    centre = shares @ points / m
+    r = points - centre
+    inertia = np.sum(shares) * np.eye(3) * 0.1 * size**2
+    inertia += np.einsum("n,nij->ij", shares, _inertias(r))
+    return m, centre, inertia
+
+
+def _inertias(r):
+    return np.einsum("nk,nk,ij->nij", r, r, np.eye(3)) - np.einsum("ni,nj->nij", r, r)
+
+
+def record(arms: Carried, payload, rng, *, friction: float = 1.0, noise: Noise = Noise()) -> Motion:  # noqa: B008
+    """Return noisy samples of arms that carry a payload (mass, centre, inertia about it)."""
+    mass, centre, inertia = payload
+    g = np.array(arms.system.model.gravity)
+    R = arms.pose[:, :3, :3]
+    c = R @ centre
+    w, wd = arms.twist[:, :3], arms.acceleration[:, :3]
+    of_centre = arms.acceleration[:, 3:] + np.cross(wd, c) + np.cross(w, np.cross(w, c))
+    force = mass * (of_centre - g)
+    I = R @ inertia @ np.swapaxes(R, 1, 2)
+    moment = np.einsum("nij,nj->ni", I, wd) + np.cross(w, np.einsum("nij,nj->ni", I, w))
+    moment += np.cross(c, force)  # about the object's origin
+    count, k = len(arms.q), len(arms.jacobians)
+    time = arms.period * np.arange(count)[:, None]
+    shares = rng.dirichlet(np.full(k, 5.0))
+    pull = sum(
+        rng.normal(size=6) * [3.0] * 6 * np.sin(rng.uniform(0.0, 6.0) * time + rng.uniform(0, 6))
+        for _ in range(4)
+    ) + rng.normal(size=6) * [2, 2, 2, 30, 30, 30]
+    torque, wrenches, start = arms.torque.copy(), np.empty((count, k, 6)), 0
+    for i, (J, pose) in enumerate(zip(arms.jacobians, arms.poses, strict=True)):
+        internal = pull if i == 0 else -pull / (k - 1)
+        f = shares[i] * force + internal[:, 3:]
+        at_origin = shares[i] * moment + internal[:, :3]
+        arm_of_force = pose[:, :3, 3] - arms.pose[:, :3, 3]
+        n = at_origin - np.cross(arm_of_force, f)
+        own = slice(start, start + J.shape[2])
+        start = own.stop
+        torque[:, own] += np.einsum("nij,ni->nj", J, np.hstack([n, f]))
+        back = np.swapaxes(pose[:, :3, :3], 1, 2)
+        wrenches[:, i, :3] = np.einsum("nij,nj->ni", back, n)
+        wrenches[:, i, 3:] = np.einsum("nij,nj->ni", back, f)
+    limits = arms.system.limits["effort"]
+    torque += _friction(arms.qd, friction * 0.007 * limits, friction * 0.007 * limits, rng)
+    draw = rng.normal
+    torque = torque + draw(size=torque.shape) * np.hypot(
+        noise.torque, noise.torque_fraction * np.abs(torque)
+    )
+    return Motion(
+        arms.period,
+        arms.q + noise.position * draw(size=arms.q.shape),
+        torque,
+        wrenches + noise.wrench * draw(size=wrenches.shape),
+    )
+
+
+def _friction(qd, viscous, coulomb, rng):
+    """Return friction (N, na); joints that stick have a force that stays the same meanwhile."""
+    found = viscous * qd + coulomb * np.sign(qd)
+    for j in range(qd.shape[1]):
+        stuck = np.abs(qd[:, j]) < _STUCK
+        bounds = np.concatenate([[0], np.flatnonzero(np.diff(stuck)) + 1, [len(stuck)]])
+        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+            if stuck[first]:
+                found[first:last, j] = rng.uniform(-1.0, 1.0) * coulomb[j]
+    return found
+
+
+def study(cell: str, count: int, sources=("torque", "wrench", "both"), **options) -> dict:
+    """Return errors and coverage for random payloads, by what is measured."""
+    arms = carried(cell)
+    held = HeldObject(arms.system, arms.grasps, options.get("noise", Noise()), 5.0)
+    mass = held.prior[0]
+    errors: dict[str, list] = {source: [] for source in sources}
+    rng = np.random.default_rng(7)
+    for _ in range(count):
+        payload = random_payload(rng, mass, 0.15)
+        motion = record(arms, payload, rng, **options)
+        true = np.concatenate([[payload[0]], payload[1], payload[2][[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]])
+        for source in sources:
+            seen = motion
+            if source == "torque":
+                seen = Motion(motion.period, motion.q, motion.torque, None)
+            if source == "wrench":
+                seen = Motion(motion.period, motion.q, None, motion.wrenches)
+            found = held.identify([seen])
+            values, deviations = found.summary
+            scores = (values - true) / deviations
+            errors[source].append(
+                [
+                    abs(values[0] / true[0] - 1.0),
+                    np.linalg.norm(values[1:4] - true[1:4]),
+                    np.linalg.norm(values[4:] - true[4:]) / np.linalg.norm(true[4:]),
+                    *scores,
+                    found.fit.factor,
+                    found.constrained,
+                ]
+            )
+    return {source: np.array(rows) for source, rows in errors.items()}
+
+
+def table(cell: str, found: dict) -> str:
+    """Return the figures of a study, one line for each source."""
+    lines = []
+    for source, rows in found.items():
+        mass, centre, inertia = rows[:, 0], rows[:, 1], rows[:, 2]
+        scores = np.abs(rows[:, 3:7])
+        of_inertia = np.abs(rows[:, 7:13])
+        lines.append(
+            f"{cell:12s} {source:7s} n {len(rows):4d}  mass {100 * np.median(mass):.3f} % "
+            f"(95th {100 * np.quantile(mass, 0.95):.3f})  centre {1e3 * np.median(centre):.2f} mm "
+            f"(95th {1e3 * np.quantile(centre, 0.95):.2f})  inertia {100 * np.median(inertia):.0f} %"
+            f"  within 1 s {100 * np.mean(scores < 1.0):.0f} %, 1.96 s "
+            f"{100 * np.mean(scores < 1.96):.0f} %; of inertia {100 * np.mean(of_inertia < 1.0):.0f}, "
+            f"{100 * np.mean(of_inertia < 1.96):.0f} %  factor {np.mean(rows[:, 13]):.2f}"
+            f"  constrained {int(rows[:, 14].sum())}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    for which in sys.argv[2:] or CELLS:
+        print(table(which, study(which, number)), flush=True)
