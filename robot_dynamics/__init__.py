@@ -58,6 +58,7 @@ _HOMES = {
     "Simulation": "app.runs.simulation",
     "UnknownNameError": "errors",
     "build": "model",
+    "identify": "app.identification.identify",
     "in_parallel": "compile.parallel",
     "integrate": "simulation.integrators.integrate",
     "load": "robot",
@@ -68,6 +69,7 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022 - functions first
     "build",
+    "identify",
     "in_parallel",
     "integrate",
     "load",

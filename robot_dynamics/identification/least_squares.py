@@ -30,7 +30,7 @@ class Fit:
             through the recording are not in them.
         prior_deviations: Standard deviations of the prior (p,); infinite without one.
         factor: Measured over assumed standard deviation of the noise.
-        correlation: Correlation of successive residuals; zero if they are white.
+        correlation: Correlation of successive residuals beyond that of filtered white noise.
         rows: Number of rows used, less the dimensions that were eliminated.
         rejected: Number of instants left out, whose residuals were outliers.
         condition: Condition number of the columns, each scaled to length one.
@@ -60,7 +60,7 @@ class Fit:
     @property
     def white(self) -> bool:
         """Whether the residuals are those of white noise: the equations explain the data."""
-        return bool(abs(self.correlation) < 3.0 / np.sqrt(max(self.rows, 1.0)) + 0.1)
+        return bool(self.correlation < 3.0 / np.sqrt(max(self.rows, 1.0)) + 0.1)
 
 
 def solve(
@@ -70,6 +70,7 @@ def solve(
     names: Sequence[str],
     prior: Array,
     deviations: Array,
+    correlation: float = 0.0,
 ) -> Fit:
     """Return the fit of rows with noise of variance 1, instants with outliers left out.
 
@@ -80,6 +81,7 @@ def solve(
         names: Names of the parameters.
         prior: Prior estimates (p,).
         deviations: Their standard deviations (p,); infinite without a prior.
+        correlation: Correlation of the noise of successive instants.
     """
     weights = 1.0 / np.asarray(deviations)
     kept = np.ones(len(y), dtype=bool)
@@ -107,13 +109,16 @@ def solve(
     columns = information[np.ix_(own, own)] / np.outer(lengths[own], lengths[own])
     condition = float(np.sqrt(np.linalg.cond(columns))) if own.any() else np.inf
     successive = np.sum(residuals[1:] * residuals[:-1]) / np.sum(residuals**2)
+    both = kept[1:] & kept[:-1]
+    next_to = np.einsum("mni,mnj->ij", A[1:][both], A[:-1][both])
+    spread = information + correlation * (next_to + next_to.T) + np.diag(weights**2)
     return Fit(
         tuple(names),
         values,
-        max(factor, 1.0) ** 2 * inverse,
+        max(factor, 1.0) ** 2 * inverse @ spread @ inverse,
         np.asarray(deviations),
         factor,
-        float(successive),
+        float(successive - correlation),
         rows,
         int((~kept).sum()),
         condition,

@@ -81,6 +81,7 @@ class ArmKinematics:
     """Smoothed motions of the arms of a system.
 
     Attributes:
+        system: The arms and their object.
         robot: All arms, without the object.
         index: Indices of the arm joints in its velocities, arm by arm.
 
@@ -93,7 +94,7 @@ class ArmKinematics:
 
     def __init__(self, system: GraspSystem) -> None:
         system.require_plain_arms("identification")
-        self._system = system
+        self.system = system
         self.robot = Robot(system.arms_alone)
         model = self.robot.model
         self.index = np.array(
@@ -131,7 +132,7 @@ class ArmKinematics:
             qd: Velocities (N, nv).
             qdd: Accelerations (N, nv).
         """
-        tool, robot = self._system.arms[arm].tool, self.robot
+        tool, robot = self.system.arms[arm].tool, self.robot
         v, a = robot.velocity(tool, q, qd), robot.acceleration(tool, q, qd, qdd)
         R = robot.pose(tool, q)[:, :3, :3]
         a = a.copy()

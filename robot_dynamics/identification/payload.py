@@ -39,7 +39,6 @@ from robot_dynamics.identification.motion import (
     wrench_in,
 )
 from robot_dynamics.identification.signals import Filters, IdentificationError
-from robot_dynamics.manipulation.system import GraspSystem
 
 #: Names of a body's parameters, with units.
 PARAMETERS = (
@@ -110,17 +109,25 @@ class HeldObject:
     """Equations of an object that arms hold rigidly.
 
     Args:
-        system: Arms and object.
+        kinematics: Arms and object.
         grasps: Pose (4, 4) of each arm's tool in the object.
         noise: Noise of the samples.
         cutoff: Cut-off frequency of the low-pass [Hz].
+
+    Raises:
+        IdentificationError: If the object has a joint.
     """
 
     def __init__(
-        self, system: GraspSystem, grasps: list[Array], noise: Noise, cutoff: float
+        self, kinematics: ArmKinematics, grasps: list[Array], noise: Noise, cutoff: float
     ) -> None:
-        self._system, self._noise, self._cutoff = system, noise, cutoff
-        self.kinematics = ArmKinematics(system)
+        system = kinematics.system
+        if system.object_loop_joint is not None:
+            raise IdentificationError(
+                "the object has a joint; expected a rigid object, whose parameters are identified."
+            )
+        self._noise, self._cutoff = noise, cutoff
+        self.kinematics = kinematics
         self._to_tools = [np.linalg.inv(grasp) for grasp in grasps]
         na, k = len(system.joint_names), len(system.arms)
         self._joints = system.joint_names
@@ -152,6 +159,7 @@ class HeldObject:
             IdentificationError: If the motions have too few samples.
         """
         friction = np.maximum(self._friction, 0.01 * self._effort)
+        correlation = Filters(motions[0].period, self._cutoff).correlation
         for _ in range(2):  # the second time with the friction that was found
             mean, deviations = self._prior(friction)
             rows = [self._rows(motion, friction) for motion in motions]
@@ -161,12 +169,14 @@ class HeldObject:
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
                     f"expected samples of some seconds without gaps, as arms move an object."
                 )
-            fit = self._solve(A, y, freedom, mean, deviations)
+            fit = self._solve(A, y, freedom, mean, deviations, correlation)
             na, x = self._na, self._every(fit, mean)
             found = x[PER_BODY + na : PER_BODY + 2 * na]
             friction = np.maximum(np.abs(found), 0.2 * friction)
         split = round((1.0 - _HELD_OUT) * len(y))
-        first = self._solve(A[:split], y[:split], freedom[:split], mean, deviations)
+        first = self._solve(
+            A[:split], y[:split], freedom[:split], mean, deviations, correlation
+        )
         before = x.copy()
         before[:PER_BODY] = self.prior
         held_out = tuple(
@@ -183,13 +193,21 @@ class HeldObject:
         )
 
     def _solve(
-        self, A: Array, y: Array, freedom: Array, mean: Array, deviations: Array
+        self,
+        A: Array,
+        y: Array,
+        freedom: Array,
+        mean: Array,
+        deviations: Array,
+        correlation: float,
     ) -> Fit:
         """Return the fit of the parameters that have a part in the rows."""
         used = A.any(axis=(0, 1))
         used[:PER_BODY] = True
         names = [name for name, one in zip(self.names, used, strict=True) if one]
-        return solve(A[..., used], y, freedom, names, mean[used], deviations[used])
+        return solve(
+            A[..., used], y, freedom, names, mean[used], deviations[used], correlation
+        )
 
     def _every(self, fit: Fit, mean: Array) -> Array:
         """Return the values of all parameters, as before the recording if they had no part."""
@@ -197,8 +215,15 @@ class HeldObject:
         found.update(zip(fit.names, fit.values, strict=True))
         return np.array([found[name] for name in self.names])
 
-    def residuals(self, motion: Motion, values: Array) -> tuple[Array, Array]:
-        """Return torque (N, na) less its prediction, and the torque; internal forces are fitted.
+    def values(self, payload: Payload) -> Array:
+        """Return all parameters in the order of `names`, the payload's as identified."""
+        mean, _ = self._prior(self._friction)
+        found = self._every(payload.fit, mean)
+        found[:PER_BODY] = payload.parameters
+        return found
+
+    def residuals(self, motion: Motion, values: Array) -> Array:
+        """Return torques (N, na) less their predictions; internal forces are fitted.
 
         Args:
             motion: A motion with torques.
@@ -207,8 +232,8 @@ class HeldObject:
         L, U, A, y = self._equations(motion, self._friction)
         residual = (y - A @ values)[..., None]
         residual -= U @ (np.swapaxes(U, 1, 2) @ residual)
-        assert motion.torque is not None
-        return (L @ residual)[:, : self._na, 0], motion.torque
+        found: Array = (L @ residual)[:, : self._na, 0]
+        return found
 
     @property
     def _radius(self) -> float:
@@ -301,10 +326,12 @@ class HeldObject:
             smooth = filters.differentiate(motion.torque)[0]
             variance[:, :na] = self._noise.torque**2 + (self._noise.torque_fraction * smooth) ** 2
             saturated = np.abs(smooth) > 0.98 * self._effort
-            # Slow joints, and saturated drives: errors of that size, the same in a whole episode.
+            # Slow joints, and saturated drives: an unknown force of up to that size that stays the
+            # same in the whole episode, as white noise with the same effect on its mean.
             for size, which in ((friction, ~fast), (self._effort, saturated)):
                 length = _episodes(which) / filters.stride
-                variance[:, :na] += np.where(which, size**2 * np.maximum(length, 1.0), 0.0) / filters.noise
+                unknown_force = np.where(which, size**2 / 3.0 * length, 0.0)
+                variance[:, :na] += unknown_force / filters.noise
         if motion.wrenches is not None:
             y[:, na:] = motion.wrenches.reshape(count, -1)
             variance[:, na:] = np.tile(self._noise.wrench**2, k)

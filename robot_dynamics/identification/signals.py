@@ -68,13 +68,19 @@ class Filters:
 
     @property
     def stride(self) -> int:
-        """Samples between two results of the low-pass, which are hardly correlated."""
+        """Samples between two results of the low-pass, see `correlation`."""
         return round(0.5 / (self.cutoff * self.period))
 
     @property
     def noise(self) -> float:
         """Variance of the low-pass's results for white noise of variance 1."""
         return float(np.sum(self.lowpass**2))
+
+    @property
+    def correlation(self) -> float:
+        """Correlation of successive results of the low-pass for white noise."""
+        kernel, step = self.lowpass, self.stride
+        return float(kernel[step:] @ kernel[:-step]) / self.noise
 
     def noise_of_derivative(self, order: int) -> float:
         """Return the variance of a derivative after the low-pass for noise of variance 1."""

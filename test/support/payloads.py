@@ -4,7 +4,7 @@
 
     PYTHONPATH=. python test/support/payloads.py [COUNT] [CELL ...]
 
-The arms move once, in a simulation without errors. On this motion the torques and wrenches of
+The object turns and moves along sines for five seconds. On this motion the torques and wrenches of
 any payload follow from Newton's and Euler's equations in world axes, which share no code with the
 regressors; joints have viscous friction, Coulomb friction, and at rest a force below that which
 stays. Sensors have white noise.
@@ -17,41 +17,23 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
-from robot_dynamics.identification.motion import Motion, Noise
+from robot_dynamics.identification.motion import ArmKinematics, Motion, Noise
 from robot_dynamics.identification.payload import HeldObject
 
-#: By cell its scenario and a motion of five seconds.
+#: By cell its scenario and a factor of the amplitudes below, within its reach.
 CELLS = {
-    "our arms": (
-        "lift_box",
-        "[{duration_s: 1.8, move: [0, 0, 0.4], rotate: {axis: [0, 1, 0], degrees: -60}},"
-        " {duration_s: 1.5, rotate: {axis: [1, 0, 0], degrees: 30}},"
-        " {duration_s: 1.5, move: [0, 0, -0.1], rotate: {axis: [1, 0, 0], degrees: -30}}]",
-    ),
-    "two Pandas": (
-        "lift_box_panda",
-        "[{duration_s: 1.8, move: [0, 0, 0.3], rotate: {axis: [0, 1, 0], degrees: -60}},"
-        " {duration_s: 1.5, rotate: {axis: [1, 0, 0], degrees: 40}},"
-        " {duration_s: 1.5, move: [0, 0, -0.2], rotate: {axis: [1, 1, 0], degrees: -40}}]",
-    ),
-    "two UR5": (
-        "two_ur5",
-        "[{duration_s: 1.2, move: [0, 0, 0.2], rotate: {axis: [0, 1, 0], degrees: 50}},"
-        " {duration_s: 1.2, move: [0, 0, -0.2], rotate: {axis: [0, 1, 0], degrees: -80}},"
-        " {duration_s: 1.2, move: [0, 0, 0.2], rotate: {axis: [1, 0, 1], degrees: 40}},"
-        " {duration_s: 1.2, move: [0, 0, -0.2], rotate: {axis: [1, 0, 1], degrees: -60}}]",
-    ),
+    "our arms": ("lift_box", 1.0),
+    "two Pandas": ("lift_box_panda", 1.0),
+    "two UR5": ("two_ur5", 0.6),
 }
-_EXACT = (
-    "plant.friction_scale=0",
-    "plant.damping_scale=0",
-    "safety.torque_rate=.inf",
-    "control.object={bandwidth: 40.0, integral: 20.0}",
-    "reference.force=[{time_s: 0.0, squeeze_n: 20.0, duration_s: 1.0}]",
-)
+PERIOD, SECONDS = 0.002, 5.0
+# Amplitudes of the object's displacement [m] and rotation vector [rad], and frequencies [Hz].
+_MOVE, _TURN = np.array([0.03, 0.03, 0.06]), np.array([0.35, 0.35, 0.35])
+_MOVES, _TURNS = np.array([0.5, 0.7, 0.6]), np.array([0.8, 0.6, 0.4])
 _STUCK = 0.01  # speed below which joints stick [rad/s]
 
 
@@ -74,40 +56,69 @@ class Carried(NamedTuple):
 @cache
 def carried(cell: str) -> Carried:
     """Return the exact motion of a cell of `CELLS`."""
-    name, segments = CELLS[cell]
-    scenario = rd.load_scenario(name, [f"reference.segments={segments}", *_EXACT])
-    recording = rd.simulate(scenario).recording
-    return motion_of(scenario, recording)
-
-
-def motion_of(scenario: rd.Scenario, recording: rd.Recording) -> Carried:
-    """Return the exact motion of a recording without errors."""
+    name, size = CELLS[cell]
+    scenario = rd.load_scenario(name)
     system = build_system(scenario)
-    period = scenario.control.period
-    q, qd = recording["joint_position"], recording["joint_velocity"]
     grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
-    robot = rd.Robot(system.arms_alone)
-    model = robot.model
+    robot, model = rd.Robot(system.arms_alone), system.arms_alone
     index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
-
-    def every(values):
-        found = np.zeros((len(values), model.nv))
-        found[:, index] = values
-        return found
-
-    qdd = np.gradient(qd, period, axis=0, edge_order=2)
-    torque = robot.inverse_dynamics(every(q), every(qd), every(qdd))[:, index]
-    jacobians, poses, start = [], [], 0
+    time = PERIOD * np.arange(-2, round(SECONDS / PERIOD) + 2)[:, None]
+    pose = np.tile(np.eye(4), (len(time), 1, 1))
+    pose[:, :3, :3] = Rotation.from_rotvec(
+        size * _TURN * (1.0 - np.cos(2.0 * np.pi * _TURNS * time)) / 2.0
+    ).as_matrix()
+    start = pose_matrix(scenario.cell.object)
+    pose[:, :3, :3] = start[:3, :3] @ pose[:, :3, :3]
+    pose[:, :3, 3] = start[:3, 3] + size * _MOVE * (1.0 - np.cos(2.0 * np.pi * _MOVES * time))
+    q = np.zeros((len(time), model.nq))
+    first = 0
+    for arm, grasp in zip(system.arms, grasps, strict=True):
+        own = index[first : first + len(arm.joints)]
+        first += len(arm.joints)
+        q[:, own] = arm.posture
+        wanted = pose @ grasp
+        for _ in range(12):  # Newton's method, from one posture: a smooth function of the pose
+            at = robot.pose(arm.tool, q)
+            error = np.hstack(
+                [
+                    Rotation.from_matrix(
+                        wanted[:, :3, :3] @ np.swapaxes(at[:, :3, :3], 1, 2)
+                    ).as_rotvec(),
+                    wanted[:, :3, 3] - at[:, :3, 3],
+                ]
+            )
+            J = robot.jacobian(arm.tool, q, axes="aligned")[:, :, own]
+            q[:, own] += np.einsum("nij,nj->ni", np.linalg.pinv(J), error)
+        assert np.abs(error).max() < 1e-9
+    qd = np.gradient(q, PERIOD, axis=0)
+    qdd = np.gradient(qd, PERIOD, axis=0)
+    twist = np.empty((len(time), 6))
+    Rd = np.gradient(pose[:, :3, :3], PERIOD, axis=0)
+    W = Rd @ np.swapaxes(pose[:, :3, :3], 1, 2)
+    twist[:, :3] = 0.5 * np.stack(
+        [W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1
+    )
+    twist[:, 3:] = np.gradient(pose[:, :3, 3], PERIOD, axis=0)
+    acceleration = np.gradient(twist, PERIOD, axis=0)
+    inner = slice(2, -2)
+    q, qd, qdd = q[inner], qd[inner], qdd[inner]
+    jacobians, first = [], 0
     for arm in system.arms:
-        own = index[start : start + len(arm.joints)]
-        start += len(arm.joints)
-        jacobians.append(robot.jacobian(arm.tool, every(q), axes="aligned")[:, :, own])
-        poses.append(robot.pose(arm.tool, every(q)))
-    twist = recording["object_twist"]
-    acceleration = np.gradient(twist, period, axis=0, edge_order=2)
-    pose = poses[0] @ np.linalg.inv(grasps[0])
+        own = index[first : first + len(arm.joints)]
+        first += len(arm.joints)
+        jacobians.append(robot.jacobian(arm.tool, q, axes="aligned")[:, :, own])
     return Carried(
-        system, grasps, period, q, qd, torque, jacobians, poses, pose, twist, acceleration
+        system,
+        grasps,
+        PERIOD,
+        q[:, index],
+        qd[:, index],
+        robot.inverse_dynamics(q, qd, qdd)[:, index],
+        jacobians,
+        [robot.pose(arm.tool, q) for arm in system.arms],
+        pose[inner],
+        twist[inner],
+        acceleration[inner],
     )
 
 
@@ -188,7 +199,7 @@ def _friction(qd, viscous, coulomb, rng):
 def study(cell: str, count: int, sources=("torque", "wrench", "both"), **options) -> dict:
     """Return errors and coverage for random payloads, by what is measured."""
     arms = carried(cell)
-    held = HeldObject(arms.system, arms.grasps, options.get("noise", Noise()), 5.0)
+    held = HeldObject(ArmKinematics(arms.system), arms.grasps, options.get("noise", Noise()), 5.0)
     mass = held.prior[0]
     errors: dict[str, list] = {source: [] for source in sources}
     rng = np.random.default_rng(7)
