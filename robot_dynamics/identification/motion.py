@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import of_pseudo_inertia, pseudo_inertia
@@ -42,7 +43,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Motion:
+class RecordedMotion:
     """Samples of arms in equal steps of time; NaN where one is missing.
 
     Attributes:
@@ -60,7 +61,7 @@ class Motion:
 
 
 class ToolMotion(NamedTuple):
-    """Motion of an arm and its tool; the tool's in the tool's frame, angular first.
+    """RecordedMotion of an arm and its tool; the tool's in the tool's frame, angular first.
 
     Attributes:
         q: Positions of the model of all arms (N, nq).
@@ -108,14 +109,16 @@ class ArmKinematics:
             for end, arm in zip(ends, system.arms, strict=True)
         ]
 
-    def differentiate(self, q: Array, filters: Filters) -> tuple[Array, Array, Array, Array]:
+    def differentiate(
+        self, q: Array, filters: Filters
+    ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
         """Return smoothed positions, velocities and accelerations (N, nv) of the model.
 
         Where they are unknown (N,), which is the last result, they are zero.
         """
         found = []
         parts = filters.differentiate(q)
-        unknown = ~np.isfinite(np.concatenate(parts, axis=1)).all(axis=1)
+        unknown = np.asarray(~np.isfinite(np.concatenate(parts, axis=1)).all(axis=1))
         for values in parts:
             every = np.zeros((len(q), self.robot.model.nv))
             every[:, self.index] = values

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
-from robot_dynamics.identification.motion import ArmKinematics, Motion, Noise
-from robot_dynamics.identification.payload import HeldObject
+from robot_dynamics.identification.held_object import HeldObject
+from robot_dynamics.identification.motion import ArmKinematics, Noise, RecordedMotion
 
 #: By cell its scenario and a factor of the amplitudes below, within its reach.
 CELLS = {
@@ -30,6 +31,7 @@ CELLS = {
     "two Pandas": ("lift_box_panda", 1.0),
     "two UR5": ("two_ur5", 0.6),
 }
+NOISE = Noise()
 PERIOD, SECONDS = 0.002, 5.0
 # Amplitudes of the object's displacement [m] and rotation vector [rad], and frequencies [Hz].
 _MOVE, _TURN = np.array([0.03, 0.03, 0.06]), np.array([0.35, 0.35, 0.35])
@@ -138,7 +140,7 @@ def _inertias(r):
     return np.einsum("nk,nk,ij->nij", r, r, np.eye(3)) - np.einsum("ni,nj->nij", r, r)
 
 
-def record(arms: Carried, payload, rng, *, friction: float = 1.0, noise: Noise = Noise()) -> Motion:  # noqa: B008
+def record(arms: Carried, payload, rng, noise: Noise = NOISE) -> RecordedMotion:
     """Return noisy samples of arms that carry a payload (mass, centre, inertia about it)."""
     mass, centre, inertia = payload
     g = np.array(arms.system.model.gravity)
@@ -171,12 +173,12 @@ def record(arms: Carried, payload, rng, *, friction: float = 1.0, noise: Noise =
         wrenches[:, i, :3] = np.einsum("nij,nj->ni", back, n)
         wrenches[:, i, 3:] = np.einsum("nij,nj->ni", back, f)
     limits = arms.system.limits["effort"]
-    torque += _friction(arms.qd, friction * 0.007 * limits, friction * 0.007 * limits, rng)
+    torque += _friction(arms.qd, 0.007 * limits, 0.007 * limits, rng)
     draw = rng.normal
     torque = torque + draw(size=torque.shape) * np.hypot(
         noise.torque, noise.torque_fraction * np.abs(torque)
     )
-    return Motion(
+    return RecordedMotion(
         arms.period,
         arms.q + noise.position * draw(size=arms.q.shape),
         torque,
@@ -190,29 +192,31 @@ def _friction(qd, viscous, coulomb, rng):
     for j in range(qd.shape[1]):
         stuck = np.abs(qd[:, j]) < _STUCK
         bounds = np.concatenate([[0], np.flatnonzero(np.diff(stuck)) + 1, [len(stuck)]])
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        for first, last in pairwise(bounds.tolist()):
             if stuck[first]:
                 found[first:last, j] = rng.uniform(-1.0, 1.0) * coulomb[j]
     return found
 
 
-def study(cell: str, count: int, sources=("torque", "wrench", "both"), **options) -> dict:
+def study(cell: str, count: int, sources=("torque", "wrench", "both")) -> dict:
     """Return errors and coverage for random payloads, by what is measured."""
     arms = carried(cell)
-    held = HeldObject(ArmKinematics(arms.system), arms.grasps, options.get("noise", Noise()), 5.0)
+    held = HeldObject(ArmKinematics(arms.system), arms.grasps, NOISE, 5.0)
     mass = held.prior[0]
     errors: dict[str, list] = {source: [] for source in sources}
     rng = np.random.default_rng(7)
     for _ in range(count):
         payload = random_payload(rng, mass, 0.15)
-        motion = record(arms, payload, rng, **options)
-        true = np.concatenate([[payload[0]], payload[1], payload[2][[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]])
+        motion = record(arms, payload, rng)
+        true = np.concatenate(
+            [[payload[0]], payload[1], payload[2][[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]
+        )
         for source in sources:
             seen = motion
             if source == "torque":
-                seen = Motion(motion.period, motion.q, motion.torque, None)
+                seen = RecordedMotion(motion.period, motion.q, motion.torque, None)
             if source == "wrench":
-                seen = Motion(motion.period, motion.q, None, motion.wrenches)
+                seen = RecordedMotion(motion.period, motion.q, None, motion.wrenches)
             found = held.identify([seen])
             values, deviations = found.summary
             scores = (values - true) / deviations
@@ -233,18 +237,22 @@ def table(cell: str, found: dict) -> str:
     """Return the figures of a study, one line for each source."""
     lines = []
     for source, rows in found.items():
-        mass, centre, inertia = rows[:, 0], rows[:, 1], rows[:, 2]
-        scores = np.abs(rows[:, 3:7])
-        of_inertia = np.abs(rows[:, 7:13])
-        lines.append(
-            f"{cell:12s} {source:7s} n {len(rows):4d}  mass {100 * np.median(mass):.3f} % "
-            f"(95th {100 * np.quantile(mass, 0.95):.3f})  centre {1e3 * np.median(centre):.2f} mm "
-            f"(95th {1e3 * np.quantile(centre, 0.95):.2f})  inertia {100 * np.median(inertia):.0f} %"
-            f"  within 1 s {100 * np.mean(scores < 1.0):.0f} %, 1.96 s "
-            f"{100 * np.mean(scores < 1.96):.0f} %; of inertia {100 * np.mean(of_inertia < 1.0):.0f}, "
-            f"{100 * np.mean(of_inertia < 1.96):.0f} %  factor {np.mean(rows[:, 13]):.2f}"
-            f"  constrained {int(rows[:, 14].sum())}"
-        )
+        scores, of_inertia = np.abs(rows[:, 3:7]), np.abs(rows[:, 7:13])
+        figures = [f"{cell}, {source}, {len(rows)} payloads:"]
+        for name, column, factor, unit in (
+            ("mass", 0, 100.0, "%"),
+            ("centre", 1, 1e3, "mm"),
+            ("inertia", 2, 100.0, "%"),
+        ):
+            middle, high = factor * np.quantile(rows[:, column], [0.5, 0.95])
+            figures.append(f"{name} {middle:.3f} {unit} (95th percentile {high:.3f}),")
+        for name, values in (("mass and centre", scores), ("inertia", of_inertia)):
+            inside = [100.0 * np.mean(values < bound) for bound in (1.0, 1.96)]
+            figures.append(
+                f"{name} within 1 and 1.96 deviations {inside[0]:.0f}, {inside[1]:.0f} %,"
+            )
+        figures.append(f"residual over noise {rows[:, 13].mean():.2f}")
+        lines.append(" ".join(figures))
     return "\n".join(lines)
 
 

@@ -21,10 +21,10 @@ def add_identify(commands: Any) -> None:
         "identify",
         help="identify the held object from recordings",
         description="Identify mass, centre of mass and inertia of the object that the arms hold, "
-        "from recordings in which they move it: joint torques, wrenches of wrist sensors, or both. "
-        "Prints each value with its standard deviation, and what the recording does not determine. "
-        "Ends with status 2, without writing anything, if the recording is of another cell or does "
-        "not determine the mass.",
+        "from recordings in which they move it: by joint torques, wrenches of wrist sensors, or "
+        "both. Prints each value with its standard deviation, and the parameters that are not "
+        "observable. Ends with status 2, and writes nothing, if the recording is of another cell "
+        "or does not determine the mass.",
     )
     parser.add_argument(
         "files", nargs="+", type=place, metavar="RECORDING", help=".npz, .mcap, bag or run folder"

@@ -14,8 +14,8 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import load_recording
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.motion import Noise
-from robot_dynamics.identification.payload import HeldObject
 from robot_dynamics.identification.signals import IdentificationError
 
 #: Cut-off frequency of the low-pass [Hz], well above that of motions of arms.
@@ -75,5 +75,9 @@ def identify(
             f"the recording gives a mass of {payload.fit.values[0]:.3g} kg; expected torques and "
             "wrenches by the arms on the object: their signs may be reversed."
         )
-    plant = plant_object(str(loaded[0].get("scenario_text"))) if "applied_torque" in loaded[0] else None
+    plant = (
+        plant_object(str(loaded[0].get("scenario_text")))
+        if "applied_torque" in loaded[0]
+        else None
+    )
     return PayloadIdentification(cell, payload, inputs, use, equations, plant)

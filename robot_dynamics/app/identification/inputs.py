@@ -14,7 +14,7 @@ from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario, scenario_of_text
 from robot_dynamics.arrays import Array
-from robot_dynamics.identification.motion import ArmKinematics, Motion
+from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
 from robot_dynamics.identification.signals import IdentificationError, without_outliers
 from robot_dynamics.manipulation.system import GraspSystem
 
@@ -54,13 +54,13 @@ class Input:
 
     Attributes:
         motion: The samples.
-        torques: Origin of the torques: "measured", "applied" or "commanded".
+        torques: Origin of the torques: "applied" or "commanded"; empty without.
         seconds: Duration of the samples that are used [s].
         outliers: Number of values that were replaced.
         saturated: Part of the torques at the effort limit.
     """
 
-    motion: Motion
+    motion: RecordedMotion
     torques: str
     seconds: float
     outliers: int
@@ -84,7 +84,9 @@ def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
         joints, own = list(recording.get("joints")), list(system.joint_names)
         if joints != own:
             strange = [name for name in joints if name not in own]
-            found = f"joint {strange[0]!r}" if strange else f"{len(joints)} joints in another order"
+            found = (
+                f"joint {strange[0]!r}" if strange else f"{len(joints)} joints in another order"
+            )
             raise IdentificationError(
                 f"recording {i + 1} of {recording.get('scenario')!r} has {found}; expected the "
                 f"{len(own)} joints of {scenario.name!r}, {own[0]!r} and so on."
@@ -132,7 +134,7 @@ def input_of(recording: Recording, cell: Cell, source: Source, *, held: bool = T
         outliers += number
         signals.append(_evenly(clean, recording[TICK]))
     period = float(recording.get("period_s"))
-    motion = Motion(
+    motion = RecordedMotion(
         period,
         signals[0],
         None if torque is None else signals[1],
@@ -162,18 +164,16 @@ def _column(recording: Recording, name: str, width: int) -> Array:
 def _torques(recording: Recording, cell: Cell) -> tuple[Array, str]:
     """Return joint torques at the times of the samples, and their origin."""
     na = len(cell.system.joint_names)
-    if "joint_effort" in recording:
-        return _column(recording, "joint_effort", na), "measured"
     if "applied_torque" in recording:  # over the period before the sample
         return _shifted(_column(recording, "applied_torque", na), 0), "applied"
     torque = _column(recording, "commanded_torque", na)
     delay = cell.scenario.control.command_delay_periods
     torque = _shifted(torque, -1 - delay)  # over the period after the sample and the delay
-    for own, arm in zip(cell.kinematics.own, cell.scenario.cell.arms, strict=True):
+    for arm in cell.scenario.cell.arms:
         if arm.drive.compensates_gravity:
             raise IdentificationError(
-                f"the drives of arm {arm.name!r} add gravity to the commanded torques {own.start + 1} "
-                f"to {own.stop}; expected measured efforts, or --use wrenches."
+                f"the drives of arm {arm.name!r} add gravity to the commanded torques; expected "
+                "the use of wrenches alone."
             )
     return torque, "commanded"
 
@@ -217,8 +217,8 @@ def _evenly(values: Array, ticks: Array) -> Array:
     at = np.round(ticks - ticks[0]).astype(int)
     if at[-1] + 1 > 20 * len(at) or (np.diff(at) <= 0).any():
         raise IdentificationError(
-            "the samples are not in the order of their ticks, or are too far apart; expected those "
-            "of one run."
+            "the samples are not in the order of their ticks, or are too far apart; expected the "
+            "samples of one run."
         )
     rows = np.full((at[-1] + 1, values.shape[1]), np.nan)
     rows[at] = values

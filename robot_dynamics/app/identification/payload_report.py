@@ -21,7 +21,8 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.description.files import locate
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.regressor import PER_BODY
-from robot_dynamics.identification.payload import HeldObject, Payload, about_center
+from robot_dynamics.identification.held_object import HeldObject
+from robot_dynamics.identification.payload import Payload, about_center
 from robot_dynamics.identification.signals import IdentificationError
 
 _CENTER = "xyz"
@@ -63,8 +64,8 @@ class PayloadIdentification:
             )
         if not fit.white:
             found.append(
-                f"successive residuals are correlated ({fit.correlation:.2f}): something acts that "
-                "is not in the equations, and deviations are too small."
+                f"successive residuals are correlated ({fit.correlation:.2f}): something acts "
+                "that is not in the equations, and deviations are too small."
             )
         if after > before:
             found.append(
@@ -85,7 +86,8 @@ class PayloadIdentification:
     @property
     def json(self) -> dict[str, Any]:
         """The result as JSON values."""
-        fit, (values, deviations) = self.payload.fit, self.payload.summary
+        fit = self.payload.fit
+        values, deviations = self.payload.summary
         before = about_center(self.equations.prior)
 
         def entry(at: int) -> dict[str, float]:
@@ -102,15 +104,13 @@ class PayloadIdentification:
             "duration_s": sum(one.seconds for one in self.inputs),
             "mass_kg": entry(0),
             "center_m": [entry(1 + i) for i in range(3)],
-            "inertia_about_center_kgm2": {
-                name: entry(4 + i) for i, name in enumerate(_INERTIA)
-            },
+            "inertia_about_center_kgm2": {name: entry(4 + i) for i, name in enumerate(_INERTIA)},
             "physically_constrained": self.payload.constrained,
             "nuisance": {
                 name: {"value": float(x), "standard_deviation": float(s)}
-                for name, x, s in list(
-                    zip(fit.names, fit.values, fit.deviations, strict=True)
-                )[PER_BODY:]
+                for name, x, s in list(zip(fit.names, fit.values, fit.deviations, strict=True))[
+                    PER_BODY:
+                ]
             },
             "not_observable": list(fit.unobserved),
             "residual_over_noise": fit.factor,
@@ -154,7 +154,8 @@ class PayloadIdentification:
         white = "white" if fit.white else "not white"
         lines += [
             f"  residuals {fit.factor:.2f} times the assumed noise, {white}; condition "
-            f"{fit.condition:.3g}; {fit.rejected} instants and {found['outliers']} values left out",
+            f"{fit.condition:.3g}; "
+            f"{fit.rejected} instants and {found['outliers']} values left out",
             f"  held-out part: {self.payload.held_out[0]:.2f} times the noise before, "
             f"{self.payload.held_out[1]:.2f} after",
         ]
@@ -221,7 +222,9 @@ class PayloadIdentification:
         place = Path(place)
         scenario = self.cell.scenario
         urdf = place.with_name(f"{place.stem}_object.urdf")
-        text = _with_inertia(Path(scenario.cell.object.urdf), about_center(self.payload.parameters))
+        text = _with_inertia(
+            Path(scenario.cell.object.urdf), about_center(self.payload.parameters)
+        )
         held: dict[str, Any] = {"urdf": urdf.name}
         if scenario.cell.object.mass is not None:
             held["mass"] = None
@@ -271,7 +274,7 @@ def _with_inertia(path: Path, values: Array) -> str:
         raise IdentificationError(
             f"{file}: is not a URDF, expected one to write the identified object into."
         ) from None
-    links = [link for link in root.iter("link")]
+    links = list(root.iter("link"))
     massive = [link for link in links if link.find("inertial") is not None] or links[:1]
     inertial = massive[0].find("inertial")
     if inertial is None:
