@@ -269,7 +269,9 @@ class HeldObject:
             of_wrench = slice(na + 6 * i, na + 6 * (i + 1))
             F = wrench_in(self._to_tools[i]) @ self._internal[i]
             share = tool.Y @ moved / k
-            inertia = np.array(Inertia.of((moved @ self.prior).tolist()).matrix()) / k
+            inertia = (
+                np.array(Inertia.of((moved @ self.prior).tolist()).articulated().matrix()) / k
+            )
             Jt = np.swapaxes(tool.J, 1, 2)
             A[:, own, :PER_BODY], A[:, of_wrench, :PER_BODY] = Jt @ share, share
             B[:, own], B[:, of_wrench] = Jt @ F, F

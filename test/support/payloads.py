@@ -158,7 +158,7 @@ def record(arms: Carried, payload, rng, noise: Noise = NOISE) -> RecordedMotion:
     pull = sum(
         rng.normal(size=6) * [3.0] * 6 * np.sin(rng.uniform(0.0, 6.0) * time + rng.uniform(0, 6))
         for _ in range(4)
-    ) + rng.normal(size=6) * [2, 2, 2, 30, 30, 30]
+    ) + rng.normal(size=6) * [2, 2, 2, 10, 10, 10]
     torque, wrenches, start = arms.torque.copy(), np.empty((count, k, 6)), 0
     for i, (J, pose) in enumerate(zip(arms.jacobians, arms.poses, strict=True)):
         internal = pull if i == 0 else -pull / (k - 1)
