@@ -127,7 +127,7 @@ class HeldObject:
         correlation = Filters(motions[0].period, self._cutoff).correlation
         for _ in range(2):  # the second time with the friction that was found
             mean, deviations = self._prior(friction)
-            rows = [self._rows(motion, friction) for motion in motions]
+            rows = [self._rows(one, friction) for motion in motions for one in motion.pieces()]
             A, y, freedom = (np.concatenate(parts) for parts in zip(*rows, strict=True))
             if freedom.sum() < 4 * A.shape[2]:
                 raise IdentificationError(

@@ -17,6 +17,8 @@ from robot_dynamics.identification.signals import Filters
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
+_PIECE = 5000  # samples
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -58,6 +60,16 @@ class RecordedMotion:
     q: Array
     torque: Array | None
     wrenches: Array | None
+
+    def pieces(self) -> list[RecordedMotion]:
+        """Return the motion in pieces of ten seconds at 500 Hz, which bounds memory."""
+        found = []
+        for first in range(0, len(self.q), _PIECE):
+            own = slice(first, first + _PIECE)
+            torque = None if self.torque is None else self.torque[own]
+            wrenches = None if self.wrenches is None else self.wrenches[own]
+            found.append(RecordedMotion(self.period, self.q[own], torque, wrenches))
+        return found
 
 
 class ToolMotion(NamedTuple):

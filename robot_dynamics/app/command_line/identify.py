@@ -49,7 +49,7 @@ def add_identify(commands: Any) -> None:
         "[N] or moment [N m]; may be repeated",
     )
     parser.add_argument(
-        "--cutoff", type=positive, default=5.0, metavar="HZ", help="low-pass (%(default)s Hz)"
+        "--cutoff", type=positive, metavar="HZ", help="cut-off frequency of the low-pass (5 Hz)"
     )
     add_json(parser, "the result")
     parser.add_argument("--plot", type=place, metavar="FILE", help="write the figure (.png, .pdf)")
@@ -64,7 +64,7 @@ def add_identify(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     # Imported here, because other commands start faster without it.
-    from robot_dynamics.app.identification.identify import identify
+    from robot_dynamics.app.identification.identify import CUTOFF, identify
     from robot_dynamics.app.pictures.figures import require_figure
     from robot_dynamics.app.scenarios.scenario import find_scenario
     from robot_dynamics.identification.motion import Noise
@@ -75,19 +75,24 @@ def _run(options: argparse.Namespace) -> int:
         require_figure(options.plot)
     if options.output and options.output.suffix not in (".yaml", ".yml"):
         raise OutputError(f"{options.output}: expected a scenario as .yaml.")
-    base = None if options.scenario is None else Path(find_scenario(options.scenario))
-    if base is not None and options.output and options.output.resolve() == base.resolve():
-        raise OutputError(f"{options.output}: is the scenario itself, expected another file.")
+    if options.output and options.scenario is not None:
+        base = Path(find_scenario(options.scenario))
+        if options.output.resolve() == base.resolve():
+            raise OutputError(f"{options.output}: is the scenario itself, expected another file.")
     noise = Noise(**_noise(options.noise))
     found = identify(
-        options.files, options.scenario, use=options.use, noise=noise, cutoff=options.cutoff
+        options.files,
+        options.scenario,
+        use=options.use,
+        noise=noise,
+        cutoff=options.cutoff or CUTOFF,
     )
     print("\n".join(found.lines))
     for sentence in found.warnings:
         print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
     written: list[Path] = []
     if options.output:
-        written += found.write_scenario(options.output, base)
+        written += found.write_scenario(options.output, options.scenario)
     if options.plot:
         written.append(found.plot(options.plot))
     if options.json:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
@@ -94,15 +95,13 @@ def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
     return Cell(scenario, system, [pose_matrix(arm.grasp) for arm in scenario.cell.arms])
 
 
-def input_of(recording: Recording, cell: Cell, source: Source, *, held: bool = True) -> Input:
-    """Return the samples of a recording.
+def input_of(recording: Recording, cell: Cell, source: Source) -> Input:
+    """Return the samples of a recording in which the arms hold the object, and touch nothing else.
 
     Args:
         recording: The recording.
         cell: Its cell.
         source: Measurements that are needed.
-        held: Whether to use the time in which the arms hold the object, without contact with
-            surfaces; otherwise the time in which they do not.
 
     Raises:
         IdentificationError: If the recording lacks something, or contradicts the cell.
@@ -114,12 +113,13 @@ def input_of(recording: Recording, cell: Cell, source: Source, *, held: bool = T
     wrenches = None
     if source != "torques":
         wrenches = _column(recording, "grasp_wrench", 6 * k)
-    used = _held(recording) == held if _knows_hold(recording) else np.full(count, True)
+    used = _held(recording)
     if "touched" in recording:
         used &= ~(np.nan_to_num(recording["touched"].reshape(count, -1)) > 0.0).any(axis=1)
     if not used.any():
-        what = "hold the object in the air" if held else "are free"
-        raise IdentificationError(f"the arms never {what}; expected a recording in which they do.")
+        raise IdentificationError(
+            "the arms never hold the object in the air; expected a recording in which they do."
+        )
     saturated = 0.0
     if torque is not None:
         limit = _SATURATED * system.limits["effort"]
@@ -141,8 +141,7 @@ def input_of(recording: Recording, cell: Cell, source: Source, *, held: bool = T
         None if wrenches is None else signals[-1].reshape(-1, k, 6),
     )
     _require_motion(motion.q)
-    if held:
-        _require_agreement(motion.q, cell)
+    _require_agreement(motion.q, cell)
     return Input(motion, origin, float(used.sum()) * period, outliers, saturated)
 
 
@@ -188,14 +187,11 @@ def _shifted(values: Array, by: int) -> Array:
     return found
 
 
-def _knows_hold(recording: Recording) -> bool:
-    return "holding" in recording or "holds_object" in recording.metadata
-
-
-def _held(recording: Recording) -> Array:
+def _held(recording: Recording) -> NDArray[np.bool_]:
+    """Return in which samples (N,) the arms hold the object."""
     if "holding" in recording:
         return np.asarray(np.nan_to_num(recording["holding"].ravel()) > 0.0)
-    return np.full(len(recording), bool(recording.metadata["holds_object"]))
+    return np.full(len(recording), bool(recording.metadata.get("holds_object", True)))
 
 
 def _require_samples(values: Array, what: str, cell: Cell) -> None:
@@ -214,7 +210,7 @@ def _require_samples(values: Array, what: str, cell: Cell) -> None:
 
 def _evenly(values: Array, ticks: Array) -> Array:
     """Return rows for every tick, NaN where one is missing."""
-    at = np.round(ticks - ticks[0]).astype(int)
+    at = np.round(np.nan_to_num(ticks - ticks[0], nan=-1.0)).astype(int)
     if at[-1] + 1 > 20 * len(at) or (np.diff(at) <= 0).any():
         raise IdentificationError(
             "the samples are not in the order of their ticks, or are too far apart; expected the "

@@ -16,7 +16,7 @@ from robot_dynamics.app.identification.inputs import Cell, Input, Source
 from robot_dynamics.app.output_files import whole_file, write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import true_system
-from robot_dynamics.app.scenarios.scenario import Scenario, scenario_of_text
+from robot_dynamics.app.scenarios.scenario import find_scenario, scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.files import locate
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
@@ -172,13 +172,13 @@ class PayloadIdentification:
         return write_json(self.json, Path(path))
 
     def plot(self, path: str | Path) -> Path:
-        """Draw measured torques less their predictions, before and after.
+        """Draw torques measured and predicted, before and after, of the first ten seconds.
 
         Raises:
             IdentificationError: If no torques were used.
             PlotError: If Matplotlib is missing or the file cannot be written.
         """
-        motion = self.inputs[0].motion
+        motion = self.inputs[0].motion.pieces()[0]
         if motion.torque is None:
             raise IdentificationError("the figure shows torques; expected --use torques or both.")
         after = self.equations.values(self.payload)
@@ -213,8 +213,8 @@ class PayloadIdentification:
 
         Args:
             place: The scenario file.
-            base: File of the scenario, which the new one extends, so that it stays as it is with
-                its comments; None to write all of the recorded scenario.
+            base: File or name of the scenario, which the new one extends, so that it stays as it
+                is with its comments; None to write all of the recorded scenario.
 
         Returns:
             The files that were written.
@@ -227,12 +227,12 @@ class PayloadIdentification:
         )
         held: dict[str, Any] = {"urdf": urdf.name}
         if scenario.cell.object.mass is not None:
-            held["mass"] = None
+            held["mass"] = self.payload.mass
         document: dict[str, Any] = {"name": scenario.name, "cell": {"object": held}}
         if self.plant is not None:
             document["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
         if base is not None:
-            document = {"extends": _beside(Path(base), place), **document}
+            document = {"extends": _beside(Path(find_scenario(base)), place), **document}
         else:
             document = _merged(yaml.safe_load(scenario.text()), document)
         header = "# The object as identified from recordings by `robot_dynamics identify`.\n"
@@ -245,8 +245,7 @@ class PayloadIdentification:
 
 def plant_object(text: str) -> Array:
     """Return mass, centre and inertia about it (10,) of the object of a scenario's plant."""
-    scenario: Scenario = scenario_of_text(text)
-    system = true_system(scenario)
+    system = true_system(scenario_of_text(text))
     at = PER_BODY * system.object_body
     return about_center(inertial_parameters(system.model)[at : at + PER_BODY])
 
