@@ -34,6 +34,7 @@ from robot_dynamics.identification.motion import (
 from robot_dynamics.identification.payload import Payload, nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError
 from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial.vector3 import Symmetric3, Vector3
 
 #: Names of a body's parameters, with units.
 PARAMETERS = (
@@ -93,6 +94,16 @@ class HeldObject:
         self._noise, self._cutoff = noise, cutoff
         self.kinematics = kinematics
         self._to_tools: list[Any] = [np.linalg.inv(grasp) for grasp in grasps]
+        self._sensor_tools = [
+            np.array(
+                Inertia.from_center_of_mass(
+                    arm.sensor_tool_mass,
+                    Vector3.of(arm.sensor_tool_center),
+                    Symmetric3.of(np.zeros((3, 3)).tolist()),
+                ).components()
+            )
+            for arm in system.arms
+        ]
         na, k = len(system.joint_names), len(system.arms)
         self._joints = system.joint_names
         at = slice(PER_BODY * system.object_body, PER_BODY * (system.object_body + 1))
@@ -233,8 +244,10 @@ class HeldObject:
         """Return the equations of all samples; `friction` is Coulomb friction (na,)."""
         filters = Filters(motion.period, self._cutoff)
         q, qd, qdd, unknown = self.kinematics.differentiate(motion.q, filters)
-        A, B, D = self._columns(q, qd, qdd)
-        y, variance = self._measurements(motion, filters, friction, q, qd, qdd)
+        A, B, D, known = self._columns(q, qd, qdd)
+        speeds = qd[:, self.kinematics.index]
+        y, variance = self._measurements(motion, filters, friction, speeds)
+        y -= known
         used = np.isfinite(variance).any(axis=0)
         A, B, D, y, variance = A[:, used], B[:, used], D[:, used], y[:, used], variance[:, used]
         ratio = filters.noise_of_derivative(2) / filters.noise
@@ -253,16 +266,19 @@ class HeldObject:
         y[unknown], U[unknown] = np.nan, 0.0
         return _Whitened(L, U, A, y)
 
-    def _columns(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array]:
+    def _columns(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
         """Return factors of all parameters, of internal forces, and of the joints' accelerations.
 
-        Rows are torques (na), then wrenches (6 k).
+        The last result has the torques of the arms alone, and the wrenches of the tools that the
+        sensors carry. Rows are torques (na), then wrenches (6 k).
         """
         na, k, count = self._na, self._k, len(q)
         rows = na + 6 * k
         A = np.zeros((count, rows, len(self.names)))
         B, D = np.zeros((count, rows, 6 * (k - 1))), np.zeros((count, rows, na))
         robot, index = self.kinematics.robot, self.kinematics.index
+        known = np.zeros((count, rows))
+        known[:, :na] = robot.inverse_dynamics(q, qd, qdd)[:, index]
         D[:, :na] = robot.inertia_matrix(q)[:, index[:, None], index]
         for i, own in enumerate(self.kinematics.own):
             tool, moved = self.kinematics.of_tool(i, q, qd, qdd), parameters_in(self._to_tools[i])
@@ -279,38 +295,35 @@ class HeldObject:
             D[:, of_wrench, own] = inertia @ tool.J
             at = PER_BODY + 3 * na + 6 * i
             A[:, of_wrench, at : at + 6] = np.eye(6)
+            known[:, of_wrench] = tool.Y @ self._sensor_tools[i]
         speeds = qd[:, index]
         direction = np.sign(speeds) * (np.abs(speeds) > _SLOW)
         joint = np.arange(na)
         A[:, joint, PER_BODY + joint] = speeds
         A[:, joint, PER_BODY + na + joint] = direction
         A[:, joint, PER_BODY + 2 * na + joint] = direction * np.exp(-np.abs(speeds) / _STRIBECK)
-        return A, B, D
+        return A, B, D, known
 
     def _measurements(
         self,
         motion: RecordedMotion,
         filters: Filters,
         friction: Array,
-        q: Array,
-        qd: Array,
-        qdd: Array,
+        speeds: Array,
     ) -> tuple[Array, Array]:
-        """Return the left side and the variance of its noise (N, na + 6 k).
+        """Return torques and wrenches, and the variance of their noise (N, na + 6 k).
 
         The variance of rows that are not measured is infinite.
         """
-        na, count, index = self._na, len(q), self.kinematics.index
+        na, count = self._na, len(speeds)
         y = np.zeros((count, na + 6 * self._k))
         variance = np.full(y.shape, np.inf)
         if motion.torque is not None:
-            y[:, :na] = (
-                motion.torque - self.kinematics.robot.inverse_dynamics(q, qd, qdd)[:, index]
-            )
+            y[:, :na] = motion.torque
             smooth = filters.differentiate(motion.torque)[0]
             noise = self._noise
             variance[:, :na] = noise.torque**2 + (noise.torque_fraction * smooth) ** 2
-            slow = np.abs(qd[:, index]) <= _SLOW
+            slow = np.abs(speeds) <= _SLOW
             saturated = np.abs(smooth) > _SATURATED * self._limits
             # Slow joints, and saturated drives: an unknown force of up to that size that stays the
             # same in the whole episode, as white noise with the same effect on its mean.

@@ -263,6 +263,24 @@ def test_outliers_are_replaced():
     assert clean[900, 0] == 5.0
 
 
+def test_tools_of_sensors_are_subtracted(arms, good):
+    """The weight and the inertial force of a tool that a sensor carries are no payload's."""
+    mass, centre = 1.5, np.array([0.01, 0.02, 0.05])
+    pose = arms.poses[0]
+    R, arm_of_force = pose[:, :3, :3], pose[:, :3, :3] @ centre
+    place = pose[:, :3, 3] + arm_of_force
+    acceleration = np.gradient(np.gradient(place, arms.period, axis=0), arms.period, axis=0)
+    force = mass * (acceleration - np.array(arms.system.model.gravity))
+    of_tool = np.stack([np.cross(arm_of_force, force), force], axis=1) @ R
+    wrenches = good["grasp_wrench"].copy()
+    wrenches[:, :6] += of_tool.reshape(len(wrenches), 6)
+    tool = "cell.arms.0.sensor_tool={mass: 1.5, center: [0.01, 0.02, 0.05]}"
+    found = rd.identify(
+        changed(good, grasp_wrench=wrenches), rd.load_scenario("lift_box", [tool]), use="wrenches"
+    )
+    assert found.payload.mass == pytest.approx(MASS, rel=2e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ["our arms", "two Pandas", "two UR5"])
 def test_random_payloads_are_found_on_all_cells(cell):
