@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robot_dynamics.app.batches.batch_simulation import BatchSimulation
+    from robot_dynamics.app.identification.identify import identify
     from robot_dynamics.app.recordings.recording import Recording
     from robot_dynamics.app.runs.run import Run, simulate
     from robot_dynamics.app.runs.simulation import Simulation

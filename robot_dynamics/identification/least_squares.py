@@ -16,6 +16,7 @@ from robot_dynamics.arrays import Array
 _OBSERVED = 0.3
 _REJECTED = 5.0  # standard deviations of a residual row
 _ROUNDS = 3  # of rejection
+_CORRELATED = 0.1  # correlation that matters, beyond that of chance
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Fit:
     @property
     def white(self) -> bool:
         """Whether the residuals are those of white noise: the equations explain the data."""
-        return bool(self.correlation < 3.0 / np.sqrt(max(self.rows, 1.0)) + 0.1)
+        return bool(self.correlation < 3.0 / np.sqrt(max(self.rows, 1.0)) + _CORRELATED)
 
 
 def solve(
@@ -86,19 +87,19 @@ def solve(
     weights = 1.0 / np.asarray(deviations)
     kept = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
-        information = np.einsum("mni,mnj->ij", A[kept], A[kept])
-        right = np.einsum("mni,mn->i", A[kept], y[kept] - A[kept] @ prior)
+        rows = A[kept].reshape(-1, A.shape[2])
+        information = rows.T @ rows
+        right = rows.T @ (y[kept].ravel() - rows @ prior)
         scale = np.sqrt(np.diag(information) + weights**2)
         scale[scale == 0.0] = 1.0
         scaled = (information + np.diag(weights**2)) / np.outer(scale, scale)
-        # The noise is scaled by the residuals, the prior is not: its weight is relative.
         inverse = np.linalg.pinv(scaled, rcond=1e-14, hermitian=True) / np.outer(scale, scale)
         values = prior + inverse @ right
         residuals = y - A @ values
         squares = np.sum(residuals**2, axis=1)
-        rows = float(freedom[kept].sum())
+        count = float(freedom[kept].sum())
         used = float(np.trace(inverse @ information))
-        factor = float(np.sqrt(squares[kept].sum() / max(rows - used, 1.0)))
+        factor = float(np.sqrt(squares[kept].sum() / max(count - used, 1.0)))
         usual = np.maximum(np.median(squares[kept] / np.maximum(freedom[kept], 1.0)), 1e-300)
         still = squares <= _REJECTED**2 * usual * np.maximum(freedom, 1.0)
         if (still == kept).all():
@@ -110,7 +111,7 @@ def solve(
     condition = float(np.sqrt(np.linalg.cond(columns))) if own.any() else np.inf
     successive = np.sum(residuals[1:] * residuals[:-1]) / np.sum(residuals**2)
     both = kept[1:] & kept[:-1]
-    next_to = np.einsum("mni,mnj->ij", A[1:][both], A[:-1][both])
+    next_to = A[1:][both].reshape(-1, A.shape[2]).T @ A[:-1][both].reshape(-1, A.shape[2])
     spread = information + correlation * (next_to + next_to.T) + np.diag(weights**2)
     return Fit(
         tuple(names),
@@ -119,7 +120,7 @@ def solve(
         np.asarray(deviations),
         factor,
         float(successive - correlation),
-        rows,
+        count,
         int((~kept).sum()),
         condition,
     )

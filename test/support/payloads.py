@@ -32,7 +32,7 @@ CELLS = {
     "two UR5": ("two_ur5", 0.6),
 }
 NOISE = Noise()
-PERIOD, SECONDS = 0.002, 5.0
+SECONDS = 5.0
 # Amplitudes of the object's displacement [m] and rotation vector [rad], and frequencies [Hz].
 _MOVE, _TURN = np.array([0.03, 0.03, 0.06]), np.array([0.35, 0.35, 0.35])
 _MOVES, _TURNS = np.array([0.5, 0.7, 0.6]), np.array([0.8, 0.6, 0.4])
@@ -56,15 +56,15 @@ class Carried(NamedTuple):
 
 
 @cache
-def carried(cell: str) -> Carried:
-    """Return the exact motion of a cell of `CELLS`."""
+def carried(cell: str, period: float = 0.002) -> Carried:
+    """Return the exact motion of a cell of `CELLS`, in samples of a period [s]."""
     name, size = CELLS[cell]
     scenario = rd.load_scenario(name)
     system = build_system(scenario)
     grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
     robot, model = rd.Robot(system.arms_alone), system.arms_alone
     index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
-    time = PERIOD * np.arange(-2, round(SECONDS / PERIOD) + 2)[:, None]
+    time = period * np.arange(-2, round(SECONDS / period) + 2)[:, None]
     pose = np.tile(np.eye(4), (len(time), 1, 1))
     pose[:, :3, :3] = Rotation.from_rotvec(
         size * _TURN * (1.0 - np.cos(2.0 * np.pi * _TURNS * time)) / 2.0
@@ -92,16 +92,16 @@ def carried(cell: str) -> Carried:
             J = robot.jacobian(arm.tool, q, axes="aligned")[:, :, own]
             q[:, own] += np.einsum("nij,nj->ni", np.linalg.pinv(J), error)
         assert np.abs(error).max() < 1e-9
-    qd = np.gradient(q, PERIOD, axis=0)
-    qdd = np.gradient(qd, PERIOD, axis=0)
+    qd = np.gradient(q, period, axis=0)
+    qdd = np.gradient(qd, period, axis=0)
     twist = np.empty((len(time), 6))
-    Rd = np.gradient(pose[:, :3, :3], PERIOD, axis=0)
+    Rd = np.gradient(pose[:, :3, :3], period, axis=0)
     W = Rd @ np.swapaxes(pose[:, :3, :3], 1, 2)
     twist[:, :3] = 0.5 * np.stack(
         [W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1
     )
-    twist[:, 3:] = np.gradient(pose[:, :3, 3], PERIOD, axis=0)
-    acceleration = np.gradient(twist, PERIOD, axis=0)
+    twist[:, 3:] = np.gradient(pose[:, :3, 3], period, axis=0)
+    acceleration = np.gradient(twist, period, axis=0)
     inner = slice(2, -2)
     q, qd, qdd = q[inner], qd[inner], qdd[inner]
     jacobians, first = [], 0
@@ -112,7 +112,7 @@ def carried(cell: str) -> Carried:
     return Carried(
         system,
         grasps,
-        PERIOD,
+        period,
         q[:, index],
         qd[:, index],
         robot.inverse_dynamics(q, qd, qdd)[:, index],
