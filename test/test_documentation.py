@@ -86,6 +86,7 @@ RUN_BY = {
     "simulate": "app/runs/test_demonstrations.py",
     "benchmark": "test_benchmarks.py",
     "drill": "nodes/drill/test_process.py",
+    "identify": "identification/test_held_object.py",
     "inspect": "app/command_line/test_command_line.py",
     "plot": "app/command_line/test_command_line.py",
     "schema": "app/command_line/test_command_line.py",
