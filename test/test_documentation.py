@@ -216,7 +216,7 @@ def test_a_command_is_valid(command, tmp_path, monkeypatch):
         assert options.study in (None, *(study.name for study in STUDIES))
     scenario = getattr(options, "scenario", None)
     if scenario is not None and not re.search(r"(^|/)(my|cell)_?|\.yaml$", scenario):
-        load_scenario(scenario, options.overrides)
+        load_scenario(scenario, getattr(options, "overrides", ()))
 
 
 def of_ours() -> list[str]:
