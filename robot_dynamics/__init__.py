@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robot_dynamics.app.batches.batch_simulation import BatchSimulation
+    from robot_dynamics.app.identification.identify import identify
     from robot_dynamics.app.recordings.recording import Recording
     from robot_dynamics.app.runs.run import Run, simulate
     from robot_dynamics.app.runs.simulation import Simulation
@@ -58,6 +59,7 @@ _HOMES = {
     "Simulation": "app.runs.simulation",
     "UnknownNameError": "errors",
     "build": "model",
+    "identify": "app.identification.identify",
     "in_parallel": "compile.parallel",
     "integrate": "simulation.integrators.integrate",
     "load": "robot",
@@ -68,6 +70,7 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022 - functions first
     "build",
+    "identify",
     "in_parallel",
     "integrate",
     "load",

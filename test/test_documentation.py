@@ -86,6 +86,7 @@ RUN_BY = {
     "simulate": "app/runs/test_demonstrations.py",
     "benchmark": "test_benchmarks.py",
     "drill": "nodes/drill/test_process.py",
+    "identify": "identification/test_held_object.py",
     "inspect": "app/command_line/test_command_line.py",
     "convert": "app/command_line/test_command_line.py",
     "plot": "app/command_line/test_command_line.py",
@@ -216,7 +217,7 @@ def test_a_command_is_valid(command, tmp_path, monkeypatch):
         assert options.study in (None, *(study.name for study in STUDIES))
     scenario = getattr(options, "scenario", None)
     if scenario is not None and not re.search(r"(^|/)(my|cell)_?|\.yaml$", scenario):
-        load_scenario(scenario, options.overrides)
+        load_scenario(scenario, getattr(options, "overrides", ()))
 
 
 def of_ours() -> list[str]:

@@ -134,6 +134,15 @@ def pseudo_inertia(parameters: ArrayLike) -> Array:
     return J
 
 
+def of_pseudo_inertia(J: ArrayLike) -> Array:
+    """Return the standard parameters (..., 10) of pseudo-inertia matrices (..., 4, 4)."""
+    J = np.asarray(J, dtype=float)
+    sigma = J[..., :3, :3]
+    I = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - sigma
+    lower = [I[..., i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
+    return np.stack([J[..., 3, 3], *np.moveaxis(J[..., :3, 3], -1, 0), *lower], axis=-1)
+
+
 def is_physical(parameters: ArrayLike, length: float = 1.0) -> NDArray[np.bool_]:
     """Return whether parameters belong to a distribution of positive mass (...).
 
@@ -169,10 +178,7 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
     U[..., 3, 3] = 1.0
     U = U * np.exp(x[..., 0])[..., None, None]
     J = U @ np.swapaxes(U, -1, -2)
-    sigma = J[..., :3, :3]
-    I = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - sigma
-    lower = [I[..., i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
-    return np.stack([J[..., 3, 3], *np.moveaxis(J[..., :3, 3], -1, 0), *lower], axis=-1)
+    return of_pseudo_inertia(J)
 
 
 def log_cholesky(parameters: ArrayLike) -> Array:

@@ -1,0 +1,119 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command `robot_dynamics identify`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.app.command_line.arguments import add_json, place, positive
+from robot_dynamics.app.output_files import STANDARD_OUTPUT, OutputError, require_parent
+
+_NOISE = ("position", "torque", "torque_fraction", "force", "moment")
+
+
+def add_identify(commands: Any) -> None:
+    """Add the command to the subparsers of a command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "identify",
+        help="identify the held object from recordings",
+        description="Identify mass, centre of mass and inertia of the object that the arms hold, "
+        "from recordings in which they move it: by joint torques, wrenches of wrist sensors, or "
+        "both. Prints each value with its standard deviation, and the parameters that are not "
+        "observable. Ends with status 2, and writes nothing, if the recording is of another cell "
+        "or does not determine the mass.",
+    )
+    parser.add_argument(
+        "files", nargs="+", type=place, metavar="RECORDING", help=".npz, .mcap, bag or run folder"
+    )
+    parser.add_argument(
+        "--scenario",
+        metavar="SCENARIO",
+        help="the scenario of the cell (default: the recorded one)",
+    )
+    parser.add_argument(
+        "--use",
+        choices=("torques", "wrenches", "both"),
+        default="both",
+        help="measurements to use (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--noise",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="standard deviation of samples: position [rad], torque [N m], torque_fraction, force "
+        "[N] or moment [N m]; may be repeated",
+    )
+    parser.add_argument(
+        "--cutoff", type=positive, metavar="HZ", help="cut-off frequency of the low-pass (5 Hz)"
+    )
+    add_json(parser, "the result")
+    parser.add_argument("--plot", type=place, metavar="FILE", help="write the figure (.png, .pdf)")
+    parser.add_argument(
+        "--output",
+        type=place,
+        metavar="FILE",
+        help="write the scenario with the identified object there, and its URDF beside it",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Imported here, because other commands start faster without it.
+    from robot_dynamics.app.identification.identify import CUTOFF, identify
+    from robot_dynamics.app.pictures.figures import require_figure
+    from robot_dynamics.app.scenarios.scenario import find_scenario
+    from robot_dynamics.identification.motion import Noise
+
+    for file in filter(None, (options.json, options.plot, options.output)):
+        require_parent(file)
+    if options.plot:
+        require_figure(options.plot)
+    if options.output and options.output.suffix not in (".yaml", ".yml"):
+        raise OutputError(f"{options.output}: expected a scenario as .yaml.")
+    if options.output and options.scenario is not None:
+        base = Path(find_scenario(options.scenario))
+        if options.output.resolve() == base.resolve():
+            raise OutputError(f"{options.output}: is the scenario itself, expected another file.")
+    noise = Noise(**_noise(options.noise))
+    found = identify(
+        options.files,
+        options.scenario,
+        use=options.use,
+        noise=noise,
+        cutoff=options.cutoff or CUTOFF,
+    )
+    print("\n".join(found.lines))
+    for sentence in found.warnings:
+        print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
+    written: list[Path] = []
+    if options.output:
+        written += found.write_scenario(options.output, options.scenario)
+    if options.plot:
+        written.append(found.plot(options.plot))
+    if options.json:
+        written.append(found.write_report(options.json))
+    written = [path for path in written if path != STANDARD_OUTPUT]
+    if written:
+        print("written: " + ", ".join(map(str, written)))
+    return 0
+
+
+def _noise(given: list[str]) -> dict[str, float]:
+    found = {}
+    for one in given:
+        key, _, text = one.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if key not in _NOISE or not 0.0 <= value < float("inf"):
+            raise OutputError(
+                f"--noise {one}: expected one of {', '.join(_NOISE)}, =, and a number from 0 on."
+            )
+        found[key] = value
+    return found

@@ -1,0 +1,253 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motions of recordings, checked: names of joints, missing samples, arms that disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recordings.recording import TICK, Recording
+from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
+from robot_dynamics.app.scenarios.scenario import Scenario, scenario_of_text
+from robot_dynamics.arrays import Array
+from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
+from robot_dynamics.identification.signals import IdentificationError, without_outliers
+from robot_dynamics.manipulation.system import GraspSystem
+
+#: Measurements that the equations use.
+Source = Literal["torques", "wrenches", "both"]
+
+_MISSING = 0.2  # largest part of an arm's samples that may be missing
+_STILL = 0.02  # rad or m: joints that move less do not move
+_GAP, _TURN = 0.02, 0.05  # m, rad: largest disagreement of the arms about the object
+_SATURATED = 0.98  # of the effort limit
+_LOOKED_AT = 200  # samples of the check of the arms' disagreement
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Arms and object of the recordings.
+
+    Attributes:
+        scenario: The scenario that describes them.
+        system: Arms and object according to it.
+        grasps: Pose (4, 4) of each arm's tool in the object.
+    """
+
+    scenario: Scenario
+    system: GraspSystem
+    grasps: list[Array]
+
+    @cached_property
+    def kinematics(self) -> ArmKinematics:
+        """Motions of the arms."""
+        return ArmKinematics(self.system)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A recording as samples for identification.
+
+    Attributes:
+        motion: The samples.
+        torques: Origin of the torques: "applied" or "commanded"; empty without.
+        seconds: Duration of the samples that are used [s].
+        outliers: Number of values that were replaced.
+        saturated: Part of the torques at the effort limit.
+    """
+
+    motion: RecordedMotion
+    torques: str
+    seconds: float
+    outliers: int
+    saturated: float
+
+
+def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
+    """Return the cell of recordings.
+
+    Args:
+        recordings: Recordings of one cell.
+        scenario: Its scenario; that of the first recording by default.
+
+    Raises:
+        IdentificationError: If a recording is of other arms.
+    """
+    if scenario is None:
+        scenario = scenario_of_text(str(recordings[0].get("scenario_text")))
+    system = build_system(scenario)
+    for i, recording in enumerate(recordings):
+        joints, own = list(recording.get("joints")), list(system.joint_names)
+        if joints != own:
+            strange = [name for name in joints if name not in own]
+            found = (
+                f"joint {strange[0]!r}" if strange else f"{len(joints)} joints in another order"
+            )
+            raise IdentificationError(
+                f"recording {i + 1} of {recording.get('scenario')!r} has {found}; expected the "
+                f"{len(own)} joints of {scenario.name!r}, {own[0]!r} and so on."
+            )
+    return Cell(scenario, system, [pose_matrix(arm.grasp) for arm in scenario.cell.arms])
+
+
+def input_of(recording: Recording, cell: Cell, source: Source) -> Input:
+    """Return the samples of a recording in which the arms hold the object, and touch nothing else.
+
+    Args:
+        recording: The recording.
+        cell: Its cell.
+        source: Measurements that are needed.
+
+    Raises:
+        IdentificationError: If the recording lacks something, or contradicts the cell.
+    """
+    system, count = cell.system, len(recording)
+    na, k = len(system.joint_names), len(system.arms)
+    q = _column(recording, "joint_position", na)
+    torque, origin = _torques(recording, cell) if source != "wrenches" else (None, "")
+    wrenches = None
+    if source != "torques":
+        wrenches = _column(recording, "grasp_wrench", 6 * k)
+    used = _held(recording)
+    if "touched" in recording:
+        used &= ~(np.nan_to_num(recording["touched"].reshape(count, -1)) > 0.0).any(axis=1)
+    if not used.any():
+        raise IdentificationError(
+            "the arms never hold the object in the air; expected a recording in which they do."
+        )
+    saturated = 0.0
+    if torque is not None:
+        limit = _SATURATED * system.limits["effort"]
+        saturated = float(np.mean(np.abs(torque[used]) > limit))
+    signals: list[Array] = []
+    outliers = 0
+    for values, what in ((q, "positions"), (torque, "torques"), (wrenches, "wrenches")):
+        if values is None:
+            continue
+        _require_samples(values[used], what, cell)
+        clean, number = without_outliers(np.where(used[:, None], values, np.nan))
+        outliers += number
+        signals.append(_evenly(clean, recording[TICK]))
+    period = float(recording.get("period_s"))
+    motion = RecordedMotion(
+        period,
+        signals[0],
+        None if torque is None else signals[1],
+        None if wrenches is None else signals[-1].reshape(-1, k, 6),
+    )
+    _require_motion(motion.q)
+    _require_agreement(motion.q, cell)
+    return Input(motion, origin, float(used.sum()) * period, outliers, saturated)
+
+
+def _column(recording: Recording, name: str, width: int) -> Array:
+    if name not in recording:
+        raise IdentificationError(
+            f"the recording has no column {name!r}; expected one of the plant, of the controller, "
+            "or of all topics of a run."
+        )
+    values = np.asarray(recording[name], dtype=float)
+    if values.ndim != 2 or values.shape[1] != width:
+        shape = values.shape[1:] or (1,)
+        raise IdentificationError(
+            f"column {name!r} has {shape[0]} numbers a sample; expected {width}, of all arms."
+        )
+    return values
+
+
+def _torques(recording: Recording, cell: Cell) -> tuple[Array, str]:
+    """Return joint torques at the times of the samples, and their origin."""
+    na = len(cell.system.joint_names)
+    if "applied_torque" in recording:  # over the period before the sample
+        return _shifted(_column(recording, "applied_torque", na), 0), "applied"
+    torque = _column(recording, "commanded_torque", na)
+    delay = cell.scenario.control.command_delay_periods
+    torque = _shifted(torque, -1 - delay)  # over the period after the sample and the delay
+    for arm in cell.scenario.cell.arms:
+        if arm.drive.compensates_gravity:
+            raise IdentificationError(
+                f"the drives of arm {arm.name!r} add gravity to the commanded torques; expected "
+                "the use of wrenches alone."
+            )
+    return torque, "commanded"
+
+
+def _shifted(values: Array, by: int) -> Array:
+    """Return the mean of the rows `by` and `by + 1` further on; NaN where there is none."""
+    found = np.full(values.shape, np.nan)
+    rows = np.arange(len(values))
+    inside = (rows + by >= 0) & (rows + by + 1 < len(values))
+    at = rows[inside] + by
+    found[inside] = 0.5 * (values[at] + values[at + 1])
+    return found
+
+
+def _held(recording: Recording) -> NDArray[np.bool_]:
+    """Return in which samples (N,) the arms hold the object."""
+    if "holding" in recording:
+        return np.asarray(np.nan_to_num(recording["holding"].ravel()) > 0.0)
+    return np.full(len(recording), bool(recording.metadata.get("holds_object", True)))
+
+
+def _require_samples(values: Array, what: str, cell: Cell) -> None:
+    known = np.isfinite(values)
+    per_arm = np.array_split(np.arange(values.shape[1]), len(cell.system.arms))
+    if what != "wrenches":
+        per_arm = [np.arange(values.shape[1])[own] for own in cell.kinematics.own]
+    for arm, own in zip(cell.system.arms, per_arm, strict=True):
+        missing = 1.0 - float(known[:, own].all(axis=1).mean())
+        if missing > _MISSING:
+            raise IdentificationError(
+                f"the {what} of arm {arm.name!r} are missing in {100.0 * missing:.0f} % of the "
+                f"samples; expected at most {100.0 * _MISSING:.0f} %."
+            )
+
+
+def _evenly(values: Array, ticks: Array) -> Array:
+    """Return rows for every tick, NaN where one is missing."""
+    at = np.round(np.nan_to_num(ticks - ticks[0], nan=-1.0)).astype(int)
+    if at[-1] + 1 > 20 * len(at) or (np.diff(at) <= 0).any():
+        raise IdentificationError(
+            "the samples are not in the order of their ticks, or are too far apart; expected the "
+            "samples of one run."
+        )
+    rows = np.full((at[-1] + 1, values.shape[1]), np.nan)
+    rows[at] = values
+    return rows
+
+
+def _require_motion(q: Array) -> None:
+    largest = float(np.nanmax(np.nanmax(q, axis=0) - np.nanmin(q, axis=0)))
+    if largest < _STILL:
+        raise IdentificationError(
+            f"the joints move by at most {largest:.2g} rad or m; expected a recording of a motion."
+        )
+
+
+def _require_agreement(q: Array, cell: Cell) -> None:
+    """Check that the arms agree about the object."""
+    known = np.flatnonzero(np.isfinite(q).all(axis=1))
+    kinematics = cell.kinematics
+    at = known[np.linspace(0, len(known) - 1, _LOOKED_AT).astype(int)]
+    every = np.zeros((len(at), kinematics.robot.model.nv))
+    every[:, kinematics.index] = q[at]
+    poses = [
+        kinematics.robot.pose(arm.tool, every) @ np.linalg.inv(grasp)
+        for arm, grasp in zip(cell.system.arms, cell.grasps, strict=True)
+    ]
+    for arm, pose in zip(cell.system.arms[1:], poses[1:], strict=True):
+        gap = float(np.median(np.linalg.norm(pose[:, :3, 3] - poses[0][:, :3, 3], axis=1)))
+        cosine = 0.5 * (np.einsum("nij,nij->n", pose[:, :3, :3], poses[0][:, :3, :3]) - 1.0)
+        turn = float(np.median(np.arccos(np.clip(cosine, -1.0, 1.0))))
+        if gap > _GAP or turn > _TURN:
+            raise IdentificationError(
+                f"arms {cell.system.arms[0].name!r} and {arm.name!r} disagree about the object by "
+                f"{1e3 * gap:.3g} mm and {np.degrees(turn):.2g} degrees; expected at most "
+                f"{1e3 * _GAP:g} mm and {np.degrees(_TURN):.2g} degrees: joints in the order of "
+                "the scenario, its base placements and its grasps."
+            )

@@ -1,0 +1,307 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Identified payloads as text, JSON, figure, and corrected scenario and URDF."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from robot_dynamics.app.identification.inputs import Cell, Input, Source
+from robot_dynamics.app.output_files import whole_file, write_json
+from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
+from robot_dynamics.app.scenarios.cell import true_system
+from robot_dynamics.app.scenarios.scenario import find_scenario, scenario_of_text
+from robot_dynamics.arrays import Array
+from robot_dynamics.description.files import locate
+from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
+from robot_dynamics.dynamics.regressor import PER_BODY
+from robot_dynamics.identification.held_object import HeldObject
+from robot_dynamics.identification.payload import Payload, about_center
+from robot_dynamics.identification.signals import IdentificationError
+
+_CENTER = "xyz"
+_INERTIA = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+_LARGE_FACTOR = 2.0  # of residuals over noise, above which the report warns
+_PANELS = 6  # joints in the figure
+
+
+@dataclass(frozen=True)
+class PayloadIdentification:
+    """Result of identifying a payload.
+
+    Attributes:
+        cell: Arms and object before.
+        payload: The identified payload.
+        inputs: The recordings' samples.
+        source: Measurements that were used.
+        equations: The equations, for predictions.
+        plant: The plant's object (10,), where the recording is of a simulated plant: mass, centre
+            and inertia about it.
+    """
+
+    cell: Cell
+    payload: Payload
+    inputs: list[Input]
+    source: Source
+    equations: HeldObject
+    plant: Array | None
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons to doubt the result, one sentence each."""
+        payload, found = self.payload, []
+        fit, (before, after) = payload.fit, payload.held_out
+        if fit.factor > _LARGE_FACTOR:
+            found.append(
+                f"residuals are {fit.factor:.1f} times the assumed noise: arm links, torque "
+                "constants, or the noise differ from what is assumed; deviations are enlarged."
+            )
+        if not fit.white:
+            found.append(
+                f"successive residuals are correlated ({fit.correlation:.2f}): something acts "
+                "that is not in the equations, and deviations are too small."
+            )
+        if after > before:
+            found.append(
+                f"the identified payload predicts the held-out part worse ({after:.2f}) than the "
+                f"description ({before:.2f})."
+            )
+        if payload.constrained:
+            found.append(
+                "the data alone gave an inertia of no body; the nearest physical one is stated."
+            )
+        saturated = max(one.saturated for one in self.inputs)
+        if saturated > 0.0:
+            found.append(
+                f"{100.0 * saturated:.2g} % of the torques are at a limit and count little."
+            )
+        return found
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        fit = self.payload.fit
+        values, deviations = self.payload.summary
+        before = about_center(self.equations.prior)
+
+        def entry(at: int) -> dict[str, float]:
+            return {
+                "value": float(values[at]),
+                "standard_deviation": float(deviations[at]),
+                "before": float(before[at]),
+            }
+
+        return {
+            "scenario": self.cell.scenario.name,
+            "source": self.source,
+            "torques": self.inputs[0].torques,
+            "duration_s": sum(one.seconds for one in self.inputs),
+            "mass_kg": entry(0),
+            "center_m": [entry(1 + i) for i in range(3)],
+            "inertia_about_center_kgm2": {name: entry(4 + i) for i, name in enumerate(_INERTIA)},
+            "physically_constrained": self.payload.constrained,
+            "nuisance": {
+                name: {"value": float(x), "standard_deviation": float(s)}
+                for name, x, s in list(zip(fit.names, fit.values, fit.deviations, strict=True))[
+                    PER_BODY:
+                ]
+            },
+            "not_observable": list(fit.unobserved),
+            "residual_over_noise": fit.factor,
+            "residual_correlation": fit.correlation,
+            "condition": fit.condition if np.isfinite(fit.condition) else None,
+            "rejected_instants": fit.rejected,
+            "outliers": sum(one.outliers for one in self.inputs),
+            "held_out_residual": {
+                "before": self.payload.held_out[0],
+                "after": self.payload.held_out[1],
+            },
+            "warnings": self.warnings,
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """The result as text."""
+        found, fit = self.json, self.payload.fit
+        torques = "" if self.source == "wrenches" else f"{self.inputs[0].torques} torques"
+        used = " and ".join(
+            filter(None, (torques, "" if self.source == "torques" else "wrist sensors"))
+        )
+        lines = [f"{found['scenario']}: payload from {found['duration_s']:.3g} s of {used}"]
+
+        def line(name: str, one: dict[str, float], unit: str, scale: float = 1.0) -> str:
+            return (
+                f"  {name:<22}{scale * one['value']:11.4f} "
+                f"+- {scale * one['standard_deviation']:.4f} {unit}"
+                f"   (before: {scale * one['before']:.4f})"
+            )
+
+        lines.append(line("mass", found["mass_kg"], "kg"))
+        lines += [
+            line(f"centre of mass {axis}", one, "mm", 1e3)
+            for axis, one in zip(_CENTER, found["center_m"], strict=True)
+        ]
+        lines += [
+            line(f"inertia {name}", one, "kg m^2")
+            for name, one in found["inertia_about_center_kgm2"].items()
+        ]
+        white = "white" if fit.white else "not white"
+        lines += [
+            f"  residuals {fit.factor:.2f} times the assumed noise, {white}; condition "
+            f"{fit.condition:.3g}; "
+            f"{fit.rejected} instants and {found['outliers']} values left out",
+            f"  held-out part: {self.payload.held_out[0]:.2f} times the noise before, "
+            f"{self.payload.held_out[1]:.2f} after",
+        ]
+        own = [name for name in fit.unobserved if name in fit.names[:PER_BODY]]
+        if own:
+            lines.append(
+                "  not observable in this recording, so taken from the description: "
+                + ", ".join(own)
+            )
+        return lines
+
+    def write_report(self, path: str | Path) -> Path:
+        """Write the result as JSON."""
+        return write_json(self.json, Path(path))
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw torques measured and predicted, before and after, of the first ten seconds.
+
+        Raises:
+            IdentificationError: If no torques were used.
+            PlotError: If Matplotlib is missing or the file cannot be written.
+        """
+        motion = self.inputs[0].motion.pieces()[0]
+        if motion.torque is None:
+            raise IdentificationError("the figure shows torques; expected --use torques or both.")
+        after = self.equations.values(self.payload)
+        before = after.copy()
+        before[:PER_BODY] = self.equations.prior
+        parts = [self.equations.residuals(motion, x) for x in (before, after)]
+        size = np.nanmax(np.abs(parts[0]), axis=0)
+        drawn = sorted(np.argsort(size)[::-1][:_PANELS].tolist())
+        time = motion.period * np.arange(len(motion.torque))
+        names = self.cell.system.joint_names
+
+        def draw(figure: Any) -> None:
+            axes = figure.subplots(len(drawn), 2, sharex=True, squeeze=False)
+            for (left, right), j in zip(axes, drawn, strict=True):
+                assert motion.torque is not None
+                left.plot(time, motion.torque[:, j], color=GREY, label="measured")
+                left.plot(time, motion.torque[:, j] - parts[0][:, j], color=INK, label="before")
+                left.plot(time, motion.torque[:, j] - parts[1][:, j], color=BLUE, label="after")
+                left.set_ylabel(f"{names[j]}\n[N m]")
+                right.plot(time, parts[0][:, j], color=INK)
+                right.plot(time, parts[1][:, j], color=BLUE)
+            axes[0, 0].set_title("torque, measured and predicted")
+            axes[0, 1].set_title("measured less predicted")
+            axes[0, 0].legend(ncols=3)
+            for ax in axes[-1]:
+                ax.set_xlabel("time [s]")
+
+        return write_figure(path, (11.0, 1.7 * len(drawn) + 0.6), draw)
+
+    def write_scenario(self, place: str | Path, base: str | Path | None) -> list[Path]:
+        """Write a scenario with the identified object, and the object's URDF beside it.
+
+        Args:
+            place: The scenario file.
+            base: File or name of the scenario, which the new one extends, so that it stays as it
+                is with its comments; None to write all of the recorded scenario.
+
+        Returns:
+            The files that were written.
+        """
+        place = Path(place)
+        scenario = self.cell.scenario
+        urdf = place.with_name(f"{place.stem}_object.urdf")
+        text = _with_inertia(
+            Path(scenario.cell.object.urdf), about_center(self.payload.parameters)
+        )
+        held: dict[str, Any] = {"urdf": urdf.name}
+        if scenario.cell.object.mass is not None:
+            held["mass"] = self.payload.mass
+        document: dict[str, Any] = {"name": scenario.name, "cell": {"object": held}}
+        if self.plant is not None:
+            document["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
+        if base is not None:
+            document = {"extends": _beside(Path(find_scenario(base)), place), **document}
+        else:
+            document = _merged(yaml.safe_load(scenario.text()), document)
+        header = "# The object as identified from recordings by `robot_dynamics identify`.\n"
+        with whole_file(urdf) as part:
+            part.write_text(text, encoding="utf-8")
+        with whole_file(place) as part:
+            part.write_text(header + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        return [place, urdf]
+
+
+def plant_object(text: str) -> Array:
+    """Return mass, centre and inertia about it (10,) of the object of a scenario's plant."""
+    system = true_system(scenario_of_text(text))
+    at = PER_BODY * system.object_body
+    return about_center(inertial_parameters(system.model)[at : at + PER_BODY])
+
+
+def _same_plant(true: Array, found: Array) -> dict[str, Any]:
+    """Return keys of a plant with the same object as before, in a cell with the one found."""
+    mass = float(true[0] / found[0])
+    size = float(true[[4, 6, 9]].sum() / found[[4, 6, 9]].sum())
+    return {
+        "object_mass_scale": mass,
+        "object_center_error": [float(x) for x in true[1:4] - found[1:4]],
+        "object_inertia_scale": size / mass,
+    }
+
+
+def _with_inertia(path: Path, values: Array) -> str:
+    """Return the text of a URDF of one link with another inertia, comments kept."""
+    from lxml import etree
+
+    file = locate(path)
+    original = file.read_text(encoding="utf-8")
+    try:
+        root = etree.fromstring(original.encode())
+    except etree.XMLSyntaxError:
+        raise IdentificationError(
+            f"{file}: is not a URDF, expected one to write the identified object into."
+        ) from None
+    links = list(root.iter("link"))
+    massive = [link for link in links if link.find("inertial") is not None] or links[:1]
+    inertial = massive[0].find("inertial")
+    if inertial is None:
+        inertial = etree.SubElement(massive[0], "inertial")
+
+    def child(name: str) -> Any:
+        found = inertial.find(name)
+        return etree.SubElement(inertial, name) if found is None else found
+
+    origin = child("origin")
+    origin.set("xyz", " ".join(f"{x:.9g}" for x in values[1:4]))
+    origin.set("rpy", "0 0 0")
+    child("mass").set("value", f"{values[0]:.9g}")
+    for name, value in zip(_INERTIA, values[4:], strict=True):
+        child("inertia").set(name, f"{value:.9g}")
+    for other in massive[1:]:
+        other.remove(other.find("inertial"))
+    above = original[: original.index(f"<{root.tag}")]
+    return f"{above}{etree.tostring(root, encoding='unicode', with_tail=False)}\n"
+
+
+def _beside(base: Path, place: Path) -> str:
+    return os.path.relpath(base.resolve(), place.resolve().parent)
+
+
+def _merged(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    found = dict(document)
+    for key, value in changes.items():
+        old = found.get(key)
+        found[key] = _merged(old, value) if isinstance(old, dict) else value
+    return found

@@ -1,0 +1,347 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mass, centre of mass and inertia of an object that several arms hold.
+
+The arms share the wrench of the object in an unknown way: besides the object's parameters there
+is an internal force at each instant. With joint torques tau and measured wrenches w of the arms,
+
+    tau - ID(q, qd, qdd) = J^T F (Y pi / k + E f) + friction + noise
+    w                    =     F (Y pi / k + E f) + bias + noise
+
+in which F Y pi / k is an equal part of the object's wrench and E f the internal force. The rows
+are whitened by their noise and projected across the columns of f; both sides then go through one
+low-pass. Noise of accelerations enters through the inertia of the arms and of the object.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics.inertial_parameters import inertial_parameters, is_physical
+from robot_dynamics.dynamics.regressor import PER_BODY
+from robot_dynamics.identification.least_squares import Fit, solve
+from robot_dynamics.identification.motion import (
+    ArmKinematics,
+    Noise,
+    RecordedMotion,
+    parameters_in,
+    wrench_in,
+)
+from robot_dynamics.identification.payload import Payload, nearest_physical
+from robot_dynamics.identification.signals import Filters, IdentificationError
+from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial.vector3 import Symmetric3, Vector3
+
+#: Names of a body's parameters, with units.
+PARAMETERS = (
+    "mass [kg]",
+    *(f"first moment {axis} [kg m]" for axis in "xyz"),
+    *(f"inertia {axes} [kg m^2]" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")),
+)
+_SLOW = 0.03  # speed [rad/s or m/s] below which the direction of friction is uncertain
+_STRIBECK = 0.1  # speed over which low-speed friction turns into Coulomb friction
+_CHANGE = 0.5  # prior deviation of low-speed friction, over Coulomb friction
+_FRICTION = 0.05  # prior deviation of friction, over the effort limit
+_BIAS: Array = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
+_SIZE = 0.05  # least radius of gyration that the prior assumes [m]
+_WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
+_SATURATED = 0.98  # of the effort limit
+_USUAL_EFFORT = 100.0  # of drives without a limit [N m or N]
+_HELD_OUT = 0.25  # part of the rows that verifies
+
+
+class _Whitened(NamedTuple):
+    """Equations of samples, rows of noise of variance one.
+
+    Attributes:
+        L: Factor of the covariance of the noise (N, n, n).
+        U: Orthonormal basis of the effects of internal forces (N, n, 6 (k - 1)).
+        A: Regressor (N, n, p).
+        y: Left side (N, n); NaN where a sample is missing.
+    """
+
+    L: Array
+    U: Array
+    A: Array
+    y: Array
+
+
+class HeldObject:
+    """Equations of an object that arms hold rigidly.
+
+    Args:
+        kinematics: Arms and object.
+        grasps: Pose (4, 4) of each arm's tool in the object.
+        noise: Noise of the samples.
+        cutoff: Cut-off frequency of the low-pass [Hz].
+
+    Raises:
+        IdentificationError: If the object has a joint.
+    """
+
+    def __init__(
+        self, kinematics: ArmKinematics, grasps: list[Array], noise: Noise, cutoff: float
+    ) -> None:
+        system = kinematics.system
+        if system.object_loop_joint is not None:
+            raise IdentificationError(
+                "the object has a joint; expected a rigid object, whose parameters are identified."
+            )
+        self._noise, self._cutoff = noise, cutoff
+        self.kinematics = kinematics
+        self._to_tools: list[Any] = [np.linalg.inv(grasp) for grasp in grasps]
+        self._sensor_tools = [
+            np.array(
+                Inertia.from_center_of_mass(
+                    arm.sensor_tool_mass,
+                    Vector3.of(arm.sensor_tool_center),
+                    Symmetric3.of(np.zeros((3, 3)).tolist()),
+                ).components()
+            )
+            for arm in system.arms
+        ]
+        na, k = len(system.joint_names), len(system.arms)
+        self._joints = system.joint_names
+        at = slice(PER_BODY * system.object_body, PER_BODY * (system.object_body + 1))
+        self.prior = inertial_parameters(system.model)[at]
+        bodies = [
+            system.model.bodies[system.model.joint_index(name)].joint for name in self._joints
+        ]
+        self._damping = np.array([joint.damping for joint in bodies])
+        self._friction = np.array([joint.friction for joint in bodies])
+        effort = system.limits["effort"]
+        self._limits = effort
+        self._effort = np.where(np.isfinite(effort), effort, _USUAL_EFFORT)
+        self.names = (
+            *PARAMETERS,
+            *(f"viscous friction of {name}" for name in self._joints),
+            *(f"Coulomb friction of {name}" for name in self._joints),
+            *(f"low-speed friction of {name}" for name in self._joints),
+            *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in _WRENCH_AXES),
+        )
+        # Internal forces: an arm's wrench against that of the last one, in the object's frame.
+        E = np.vstack([np.eye(6 * (k - 1)), np.tile(-np.eye(6), k - 1)])
+        self._internal = E.reshape(k, 6, 6 * (k - 1))
+        self._na, self._k = na, k
+
+    def identify(self, motions: list[RecordedMotion]) -> Payload:
+        """Return the payload that explains recorded motions.
+
+        Raises:
+            IdentificationError: If the motions have too few samples.
+        """
+        friction = np.maximum(self._friction, 0.01 * self._effort)
+        correlation = Filters(motions[0].period, self._cutoff).correlation
+        for _ in range(2):  # the second time with the friction that was found
+            mean, deviations = self._prior(friction)
+            rows = [self._rows(one, friction) for motion in motions for one in motion.pieces()]
+            A, y, freedom = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+            if freedom.sum() < 4 * A.shape[2]:
+                raise IdentificationError(
+                    f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
+                    f"expected samples of some seconds without gaps, as arms move an object."
+                )
+            fit = self._solve(A, y, freedom, mean, deviations, correlation)
+            na, x = self._na, self._every(fit, mean)
+            found = x[PER_BODY + na : PER_BODY + 2 * na]
+            friction = np.maximum(np.abs(found), 0.2 * friction)
+        split = round((1.0 - _HELD_OUT) * len(y))
+        first = self._solve(A[:split], y[:split], freedom[:split], mean, deviations, correlation)
+        before = x.copy()
+        before[:PER_BODY] = self.prior
+        held_out = tuple(
+            float(np.sqrt(np.sum((y[split:] - A[split:] @ x) ** 2) / freedom[split:].sum()))
+            for x in (before, self._every(first, mean))
+        )
+        covariance = fit.covariance[:PER_BODY, :PER_BODY]
+        parameters = fit.values[:PER_BODY]
+        consistent = bool(parameters[0] > 0.0 and is_physical(parameters, self._radius))
+        if not consistent:
+            parameters = nearest_physical(parameters, covariance, self.prior, self._radius)
+        return Payload(parameters, covariance, not consistent, fit, (held_out[0], held_out[1]))
+
+    def _solve(
+        self,
+        A: Array,
+        y: Array,
+        freedom: Array,
+        mean: Array,
+        deviations: Array,
+        correlation: float,
+    ) -> Fit:
+        """Return the fit of the parameters that have a part in the rows."""
+        used = np.asarray(A.any(axis=(0, 1)))
+        used[:PER_BODY] = True
+        names = [name for name, one in zip(self.names, used, strict=True) if one]
+        return solve(A[..., used], y, freedom, names, mean[used], deviations[used], correlation)
+
+    def _every(self, fit: Fit, mean: Array) -> Array:
+        """Return the values of all parameters, as before the recording if they had no part."""
+        found = dict(zip(self.names, mean, strict=True))
+        found.update(zip(fit.names, fit.values, strict=True))
+        return np.array([found[name] for name in self.names])
+
+    def values(self, payload: Payload) -> Array:
+        """Return all parameters in the order of `names`, the payload's as identified."""
+        mean, _ = self._prior(self._friction)
+        found = self._every(payload.fit, mean)
+        found[:PER_BODY] = payload.parameters
+        return found
+
+    def residuals(self, motion: RecordedMotion, values: Array) -> Array:
+        """Return torques (N, na) less their predictions; internal forces are fitted.
+
+        Args:
+            motion: A motion with torques.
+            values: Parameters in the order of `names`.
+        """
+        L, U, A, y = self._equations(motion, self._friction)
+        residual = (y - A @ values)[..., None]
+        residual -= U @ (np.swapaxes(U, 1, 2) @ residual)
+        found: Array = (L @ residual)[:, : self._na, 0]
+        return found
+
+    @property
+    def _radius(self) -> float:
+        m, h, I = self.prior[0], self.prior[1:4], self.prior[4:]
+        gyration = np.sqrt(max(0.5 * (I[0] + I[2] + I[5]) / m, 0.0))
+        return float(max(gyration, np.linalg.norm(h) / m, _SIZE))
+
+    def _prior(self, friction: Array) -> tuple[Array, Array]:
+        """Return estimates before the recording and their deviations, with Coulomb friction."""
+        m, r = self.prior[0], self._radius
+        wide = _FRICTION * self._effort
+        mean = np.concatenate(
+            [self.prior, self._damping, self._friction, np.zeros(self._na + 6 * self._k)]
+        )
+        deviations = np.concatenate(
+            [
+                m * np.array([1.0] + [r] * 3 + [r**2] * 6),
+                np.maximum(wide, self._damping),
+                np.maximum(wide, self._friction),
+                _CHANGE * friction,
+                np.tile(_BIAS, self._k),
+            ]
+        )
+        return mean, deviations
+
+    def _rows(self, motion: RecordedMotion, friction: Array) -> tuple[Array, Array, Array]:
+        """Return the low-passed whitened regressor, measurements and freedom of a motion."""
+        filters = Filters(motion.period, self._cutoff)
+        _, U, A, y = self._equations(motion, friction)
+        rows = np.concatenate([A, y[..., None]], axis=2)
+        rows -= U @ (np.swapaxes(U, 1, 2) @ rows)
+        rows = filters.reduce(rows) / np.sqrt(filters.noise)
+        rows = rows[np.isfinite(rows).all(axis=(1, 2))]
+        freedom = np.full(len(rows), float(rows.shape[1] - U.shape[2]))
+        return rows[..., :-1], rows[..., -1], freedom
+
+    def _equations(self, motion: RecordedMotion, friction: Array) -> _Whitened:
+        """Return the equations of all samples; `friction` is Coulomb friction (na,)."""
+        filters = Filters(motion.period, self._cutoff)
+        q, qd, qdd, unknown = self.kinematics.differentiate(motion.q, filters)
+        A, B, D, known = self._columns(q, qd, qdd)
+        speeds = qd[:, self.kinematics.index]
+        y, variance = self._measurements(motion, filters, friction, speeds)
+        y -= known
+        used = np.isfinite(variance).any(axis=0)
+        A, B, D, y, variance = A[:, used], B[:, used], D[:, used], y[:, used], variance[:, used]
+        ratio = filters.noise_of_derivative(2) / filters.noise
+        covariance = self._noise.position**2 * ratio * (D @ np.swapaxes(D, 1, 2))
+        diagonal = np.arange(y.shape[1])
+        covariance[:, diagonal, diagonal] += variance
+        unknown |= ~np.isfinite(covariance).all(axis=(1, 2)) | ~np.isfinite(y).all(axis=1)
+        covariance[unknown] = np.eye(len(diagonal))
+        for values in (A, B, y):
+            values[unknown] = 0.0
+        L: Any = np.linalg.cholesky(covariance)
+        columns = np.linalg.solve(L, np.concatenate([A, B, y[..., None]], axis=2))
+        p = len(self.names)
+        U, _ = np.linalg.qr(columns[..., p:-1])
+        A, y = columns[..., :p], columns[..., -1]
+        y[unknown], U[unknown] = np.nan, 0.0
+        return _Whitened(L, U, A, y)
+
+    def _columns(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+        """Return factors of all parameters, of internal forces, and of the joints' accelerations.
+
+        The last result has the torques of the arms alone, and the wrenches of the tools that the
+        sensors carry. Rows are torques (na), then wrenches (6 k).
+        """
+        na, k, count = self._na, self._k, len(q)
+        rows = na + 6 * k
+        A = np.zeros((count, rows, len(self.names)))
+        B, D = np.zeros((count, rows, 6 * (k - 1))), np.zeros((count, rows, na))
+        robot, index = self.kinematics.robot, self.kinematics.index
+        known = np.zeros((count, rows))
+        known[:, :na] = robot.inverse_dynamics(q, qd, qdd)[:, index]
+        D[:, :na] = robot.inertia_matrix(q)[:, index[:, None], index]
+        for i, own in enumerate(self.kinematics.own):
+            tool, moved = self.kinematics.of_tool(i, q, qd, qdd), parameters_in(self._to_tools[i])
+            of_wrench = slice(na + 6 * i, na + 6 * (i + 1))
+            F = wrench_in(self._to_tools[i]) @ self._internal[i]
+            share = tool.Y @ moved / k
+            inertia = (
+                np.array(Inertia.of((moved @ self.prior).tolist()).articulated().matrix()) / k
+            )
+            Jt = np.swapaxes(tool.J, 1, 2)
+            A[:, own, :PER_BODY], A[:, of_wrench, :PER_BODY] = Jt @ share, share
+            B[:, own], B[:, of_wrench] = Jt @ F, F
+            D[:, own, own] += Jt @ inertia @ tool.J
+            D[:, of_wrench, own] = inertia @ tool.J
+            at = PER_BODY + 3 * na + 6 * i
+            A[:, of_wrench, at : at + 6] = np.eye(6)
+            known[:, of_wrench] = tool.Y @ self._sensor_tools[i]
+        speeds = qd[:, index]
+        direction = np.sign(speeds) * (np.abs(speeds) > _SLOW)
+        joint = np.arange(na)
+        A[:, joint, PER_BODY + joint] = speeds
+        A[:, joint, PER_BODY + na + joint] = direction
+        A[:, joint, PER_BODY + 2 * na + joint] = direction * np.exp(-np.abs(speeds) / _STRIBECK)
+        return A, B, D, known
+
+    def _measurements(
+        self,
+        motion: RecordedMotion,
+        filters: Filters,
+        friction: Array,
+        speeds: Array,
+    ) -> tuple[Array, Array]:
+        """Return torques and wrenches, and the variance of their noise (N, na + 6 k).
+
+        The variance of rows that are not measured is infinite.
+        """
+        na, count = self._na, len(speeds)
+        y = np.zeros((count, na + 6 * self._k))
+        variance = np.full(y.shape, np.inf)
+        if motion.torque is not None:
+            y[:, :na] = motion.torque
+            smooth = filters.differentiate(motion.torque)[0]
+            noise = self._noise
+            variance[:, :na] = noise.torque**2 + (noise.torque_fraction * smooth) ** 2
+            slow = np.abs(speeds) <= _SLOW
+            saturated = np.abs(smooth) > _SATURATED * self._limits
+            # Slow joints, and saturated drives: an unknown force of up to that size that stays the
+            # same in the whole episode, as white noise with the same effect on its mean.
+            for size, where in ((friction, slow), (self._effort, saturated)):
+                length = _episodes(where) / filters.stride
+                force = np.where(where, size**2 / 3.0 * length, 0.0)
+                variance[:, :na] += force / filters.noise
+        if motion.wrenches is not None:
+            y[:, na:] = motion.wrenches.reshape(count, -1)
+            variance[:, na:] = np.tile(self._noise.wrench**2, self._k)
+        return y, variance
+
+
+def _episodes(which: NDArray[np.bool_]) -> Array:
+    """Return for each sample (N, n) the length of the run of equal values it belongs to."""
+    lengths = np.zeros(which.shape)
+    for j, column in enumerate(which.T):
+        edges = np.flatnonzero(np.diff(column)) + 1
+        bounds = np.concatenate([[0], edges, [len(column)]])
+        lengths[:, j] = np.repeat(np.diff(bounds), np.diff(bounds))
+    return lengths
