@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.task.held_plan import Parts, PlanPart
@@ -20,6 +22,9 @@ _STANDS_M = 1e-3  # height up to which an object still stands on its support
 
 class HeldLaw:
     """The law of a held object in a task: its plan starts again with each grasp.
+
+    The object weighs what the arms carry in the air: before it is put down the difference from the
+    model is taken off the measured wrenches (`tare`), which would count as a force on the surface.
 
     Args:
         law: The law; its plan is that of `held_plan.plan_held`.
@@ -33,14 +38,39 @@ class HeldLaw:
     def __init__(self, law: HybridLaw) -> None:
         self.law, self._plan, self.tick = law, law.plan, 0
         self.stood = law.plan.start
+        S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
+        self._to_tools = S @ law.distribution.share
+        self._smoothing = law.period / SETTLE_S
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin without knowledge of what the arms carry."""
+        self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
 
     def start(self, now: Now, part: tuple[float, float]) -> None:
         """Start the law where the arms hold the object, with a part of its plan moved to there."""
         law = self.law
+        self._forget()
         self.stood = law.object_pose(now.q)
         law.begin_with(PlanPart(self._plan, *part).moved_to(self.stood))
         law.start(now.q, now.qd, now.last)
         self.tick = law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
+
+    def step(self, q: Array, qd: Array, wrenches: Array | None) -> HybridStep:
+        """Return the step of a control period; see `ControlLaw.update`."""
+        if wrenches is not None:
+            wrenches = wrenches - self._tare
+        seen = self.law.update(self.tick, q, qd, wrenches)
+        self.tick += 1
+        if wrenches is not None:
+            off = seen.held_body_wrenches[0, -6:] - self._residual
+            self._residual = self._residual + self._smoothing * off
+        return seen
+
+    def tare(self) -> None:
+        """Take the wrench that the arms carry now, in the air, for the weight of the object."""
+        self._tare = self._tare + (self._to_tools @ self._residual).reshape(-1, 6)
+        self._residual = np.zeros(6)
 
     def rehearse(self, q: Array) -> Rollout:
         """Return the motion of the arms along the whole plan from positions `q` (na,), checked.
@@ -163,17 +193,17 @@ class Lift(HeldPhase):
                     f"the hands moved by {beside:.3g} m while the object still stands, expected "
                     f"at most {own.slip_within_m:g} m: they slip."
                 )
-            # An object that is lighter than modelled, or leans on an edge, leaves its support
-            # before all of the modelled weight is taken over.
-            return passed or risen > own.slip_within_m
-        other = float(np.linalg.norm(step.held_body_wrenches[0, -3:]))
-        if not other <= own.weight_tolerance * self._weight:
-            raise PhaseFailed(
-                f"the arms carry {other:.3g} N more or less than the weight of "
-                f"{self._weight:.3g} N, expected at most "
-                f"{own.weight_tolerance * self._weight:.3g} N: the object is heavier or lighter "
-                "than modelled, or stuck."
-            )
+            # A lighter object, or one whose centre is elsewhere, leaves its support early.
+            passed = passed or risen > own.slip_within_m
+        else:
+            other = float(np.linalg.norm(step.held_body_wrenches[0, -3:]))
+            if not other <= own.weight_tolerance * self._weight:
+                raise PhaseFailed(
+                    f"the arms carry {other:.3g} N more or less than the weight of "
+                    f"{self._weight:.3g} N, expected at most "
+                    f"{own.weight_tolerance * self._weight:.3g} N: the object is heavier or "
+                    "lighter than modelled, or stuck."
+                )
         return passed
 
 
@@ -203,6 +233,7 @@ class PutDown(HeldPhase):
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
+        self.held.tare()
         super().begin(now)
         self._touched_s = np.inf
 
@@ -246,6 +277,7 @@ class PutBack(PutDown):
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
         if not self._stands:
+            self.held.tare()
             self._follow()
 
     def advance(self, now: Now) -> bool:

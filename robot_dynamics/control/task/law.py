@@ -238,8 +238,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _held_step(self, held: HeldLaw, q: Array, qd: Array, wrenches: Array | None) -> TaskStep:
         """Return the step of the law of the held object."""
-        seen = held.law.update(held.tick, q, qd, wrenches)
-        held.tick += 1
+        seen = held.step(q, qd, wrenches)
         self._pose = np.array(seen.pose)
         step = TaskStep(
             torque=seen.torque,
