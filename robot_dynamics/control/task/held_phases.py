@@ -160,6 +160,7 @@ class Lift(HeldPhase):
         parts: Begin and end of the transfer and of the lift [s].
         settings: The settings.
         weight: Weight of the object [N].
+        normal: Index of the normal force on its support among all forces on surfaces.
         begins: Whether the law starts with this phase.
     """
 
@@ -169,12 +170,13 @@ class Lift(HeldPhase):
         parts: Parts,
         settings: LiftSettings,
         weight: float,
+        normal: int,
         *,
         begins: bool,
     ) -> None:
         limit, end = settings.time_limit_s, settings.on_failure
         super().__init__("lift", held, parts, limit, end, begins=begins)
-        self._settings, self._weight = settings, weight
+        self._settings, self._weight, self._normal = settings, weight, normal
         gravity = np.array(held.law.system.model.gravity)
         self._up = -gravity / np.linalg.norm(gravity)
 
@@ -186,15 +188,17 @@ class Lift(HeldPhase):
         own, step = self._settings, self.held.law.running.last
         if part == 0:
             moved = step.pose[:3] - self.held.stood[:3]
-            risen = float(self._up @ moved)
-            beside = float(np.linalg.norm(moved - max(risen, 0.0) * self._up))
-            if not beside <= own.slip_within_m:
+            risen, most = float(self._up @ moved), own.slip_within_m
+            # An object of up to this weight less than modelled leaves its support early.
+            borne = float(step.outputs.contact_force[self._normal])
+            leaves = risen > most and borne <= own.weight_tolerance * self._weight
+            slipped = moved - risen * self._up if leaves else moved
+            if not np.linalg.norm(slipped) <= most:
                 raise PhaseFailed(
-                    f"the hands moved by {beside:.3g} m while the object still stands, expected "
-                    f"at most {own.slip_within_m:g} m: they slip."
+                    f"the hands moved by {np.linalg.norm(slipped):.3g} m while the object still "
+                    f"stands, expected at most {most:g} m: they slip."
                 )
-            # A lighter object, or one whose centre is elsewhere, leaves its support early.
-            passed = passed or risen > own.slip_within_m
+            passed = passed or leaves
         else:
             other = float(np.linalg.norm(step.held_body_wrenches[0, -3:]))
             if not other <= own.weight_tolerance * self._weight:
