@@ -118,9 +118,10 @@ class FreeArms:
             now, line = self.tool_pose(i, self.q), self._lines[i]
             wanted = line[:3, 3] + self.along[i] * line[:3, 2]
             R = now[:3, :3].T @ line[:3, :3]
-            sine = [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]  # twice that
-            twist = np.array([*sine, *(2.0 * now[:3, :3].T @ (wanted - now[:3, 3]))])
-            twist *= 0.5 * _CORRECTION
+            sine = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+            twist = np.empty(6)
+            twist[:3], twist[3:] = sine, now[:3, :3].T @ (wanted - now[:3, 3])
+            twist *= _CORRECTION
             twist[5] += speeds[i]
             J = self._jacobian(i, self.q)[:, own]
             try:

@@ -87,7 +87,7 @@ def test_torques_never_jump(run):
             "plant.grasp_friction_scale=0.2",
             ["approach", "grasp", "lift", "put_back: put_back", "put_back: release",
              "put_back: move"],
-            "they slip",
+            "phase 3, lift: the hands moved",
             marks=pytest.mark.slow,
         ),
     ],
@@ -98,7 +98,7 @@ def test_a_task_that_fails_ends_as_stated(prepared, change, phases, said):
     assert not found.ok
     assert any("the task ended early" in one and said in one for one in found.report["failures"])
     assert [one["name"] for one in found.report["phases"]] == phases
-    assert f", {found.report['failed_phase']}: " in said or said == "they slip"
+    assert f", {found.report['failed_phase']}: " in said
     truth, joints = found.recording["object_pose"], found.recording["joint_position"]
     np.testing.assert_allclose(truth[-1, :3], truth[0, :3], atol=1e-3)
     np.testing.assert_allclose(joints[-1], HOME, atol=1e-3)
