@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.linalg import block_diag
 
@@ -16,7 +18,11 @@ from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.task.held_plan import Parts, PlanPart
 from robot_dynamics.control.task.phases import SETTLE_S, Now, PhaseFailed, TaskPhase
 from robot_dynamics.control.task_settings import LiftSettings
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.hybrid import FrictionCone
 
+_PULL_N = 5.0  # measured pull by a palm that no noise explains
+_Z = 5  # force along z in a wrench
 _STANDS_M = 1e-3  # height up to which an object still stands on its support
 
 
@@ -40,6 +46,11 @@ class HeldLaw:
         self.stood = law.plan.start
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
         self._to_tools = S @ law.distribution.share
+        self._palms = {
+            i: arm.name
+            for i, arm in enumerate(law.system.arms)
+            if isinstance(law.hybrid_system.contacts[i].limits, FrictionCone)
+        }
         self._smoothing = law.period / SETTLE_S
         self._forget()
 
@@ -57,8 +68,13 @@ class HeldLaw:
         self.tick = law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
 
     def step(self, q: Array, qd: Array, wrenches: Array | None) -> HybridStep:
-        """Return the step of a control period; see `ControlLaw.update`."""
+        """Return the step of a control period; see `ControlLaw.update`.
+
+        Raises:
+            RobotDynamicsError: If a palm seems to pull.
+        """
         if wrenches is not None:
+            require_push(self._palms, wrenches)
             wrenches = wrenches - self._tare
         seen = self.law.update(self.tick, q, qd, wrenches)
         self.tick += 1
@@ -92,6 +108,25 @@ class HeldLaw:
         """Follow another part of the plan from now on, moved to begin at a pose (7,) if given."""
         planned = PlanPart(self._plan, *part)
         self.law.follow(planned if here is None else planned.moved_to(here), self.tick)
+
+
+def require_push(palms: Mapping[int, str], wrenches: Array) -> None:
+    """Refuse wrenches (k, 6) by which a palm pulls: on a support no residual shows their sign.
+
+    Args:
+        palms: Names of the arms with palms, by their numbers.
+        wrenches: By the tools on the object, in tool frames.
+
+    Raises:
+        RobotDynamicsError: With the arm.
+    """
+    for i, name in palms.items():
+        pushed = float(wrenches[i, _Z])
+        if pushed < -_PULL_N:
+            raise RobotDynamicsError(
+                f"the wrist sensor of arm {name!r} measures a pull of {-pushed:.3g} N by a palm, "
+                "which can only push: check its sign."
+            )
 
 
 class HeldPhase(TaskPhase):
