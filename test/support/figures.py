@@ -191,6 +191,7 @@ def _task_figures(c, m):
         "grasp_displacement_max_m": moved["grasp"],
         "release_displacement_max_m": moved["release"],
         "put_down_force_max_n": max(c["contact_force"][k].max() for k in down) if down else None,
+        "drop_height_max_m": max(max(-v, 0.0) ** 2 for v in c["object_twist"][:, 5]) / 19.6133,
         "phase_torque_rate_max_fraction": jump / (m["torque_rate"] * m["period_s"]),
         "place_error_m": np.linalg.norm(c["object_pose"][-1, :3] - place[:3]) if there else None,
         "place_error_deg": np.rad2deg(turn.magnitude()) if there else None,

@@ -15,6 +15,8 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
+_GRAVITY = 9.80665  # standard gravity [m/s^2]
+
 
 class RecordedPhase(NamedTuple):
     """A phase of a recorded task.
@@ -57,9 +59,11 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
             {"name": one.name, "from_s": one.first * period, "to_s": one.end * period}
             for one in phases
         ],
+        "failed_phase": _failed_phase(recording, phases),
         "grasp_displacement_max_m": max(moved["grasp"], default=None),
         "release_displacement_max_m": max(moved["release"], default=None),
         "put_down_force_max_n": max((float(part.max()) for part in touching), default=None),
+        "drop_height_max_m": _drop_height(recording),
         "phase_torque_rate_max_fraction": _torque_rate(recording, phases),
         "place_error_m": None,
         "place_error_deg": None,
@@ -71,6 +75,23 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
         figures["place_error_m"] = float(np.linalg.norm(off[:3]))
         figures["place_error_deg"] = float(np.degrees(np.linalg.norm(rotation_vector(turn))))
     return figures
+
+
+def _failed_phase(recording: Recording, phases: list[RecordedPhase]) -> str:
+    """Return the name of the phase in which a task failed, or was stopped; empty if in none.
+
+    Only phases of safe ends follow it; their names are "end: phase".
+    """
+    facts = ("task_failure", "fault", "task_unfinished")
+    if not any(recording.metadata.get(name) for name in facts):
+        return ""
+    return next((one.name for one in reversed(phases) if ": " not in one.name), phases[0].name)
+
+
+def _drop_height(recording: Recording) -> float:
+    """Return the height [m] of the free fall that leads to the object's largest downward speed."""
+    fastest = float(np.max(-recording["object_twist"][:, 5], initial=0.0))
+    return fastest**2 / (2.0 * _GRAVITY)
 
 
 def _moved(recording: Recording, phases: list[RecordedPhase], name: str) -> Iterator[float]:

@@ -75,6 +75,8 @@ class ThresholdSettings:
         grasp_displacement_max_m: Motion of the object while a task grasps it [m].
         release_displacement_max_m: The same while it releases the object [m].
         put_down_force_max_n: Force on any surface while a task puts the object down [N].
+        drop_height_max_m: Height of the free fall that would give the object its largest downward
+            speed [m].
         place_error_m: Distance of the object at the end of a task from its last place [m].
         place_error_deg: Angle to it [degrees].
         phase_torque_rate_max_fraction: Largest change of a torque from a phase to the next, over
@@ -122,6 +124,7 @@ class ThresholdSettings:
     grasp_displacement_max_m: float | None = _threshold("m")
     release_displacement_max_m: float | None = _threshold("m")
     put_down_force_max_n: float | None = _threshold("N")
+    drop_height_max_m: float | None = _threshold("m")
     place_error_m: float | None = _threshold("m")
     place_error_deg: float | None = _threshold("degrees")
     phase_torque_rate_max_fraction: float | None = _threshold("")

@@ -172,13 +172,13 @@ class _Phases:
         for i, (phase, parts) in enumerate(zip(task, plan.parts, strict=True)):
             own, begins = phase.own, i == 0
             if isinstance(own, LiftSettings):
-                made.append(Lift(held, parts, own, begins=begins))
-                back, (down, load) = plan_back(grasp, own, plan.supports[0], self._weight)
+                on, normal = plan.supports[0], rows[plan.supports[0]].start
+                made.append(Lift(held, parts, own, normal, begins=begins))
+                back, (down, load) = plan_back(grasp, own, on, self._weight)
                 names = law.internal_force_names
                 reference = plan_hybrid_reference(
                     back, law.reference.start, names, rows, held_by_squeeze=True
                 )
-                on, normal = plan.supports[0], rows[plan.supports[0]].start
                 if own.on_failure == "put_back":
                     put_back = PutBack(held, reference, (down, load), on, normal)
                     made[-1].safe_end = (put_back, *self._retreat())

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from robot_dynamics.app.studies.statistics import Rate, Sensitivity, failure_rat
 from robot_dynamics.app.studies.study import GOOD, OUTCOMES, StudyResult
 
 _FEW = 10  # failures that are listed
+_NUMBER = re.compile(r"\b\d+(\.\d+)?(e[+-]?\d+)?\b")
 _STYLE = """\
 body { font: 15px/1.5 sans-serif; max-width: 62em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; margin: 1em 0 } img { max-width: 100% }
@@ -37,6 +39,9 @@ def summary(result: StudyResult) -> list[str]:
         f"  {count} {outcome}: {OUTCOMES[outcome]}"
         for outcome, count in counts.most_common()
         if outcome != GOOD
+    ]
+    lines += [
+        f"  {count} in {phase}: {reason}" for phase, reason, count in failures_of_phases(result)
     ]
     if result.nominal["outcome"] != GOOD:
         lines.append(f"  without variations: {_nominal(result)}")
@@ -60,6 +65,19 @@ def _rate(result: StudyResult) -> Rate:
 def _nominal(result: StudyResult) -> str:
     """Return the outcome of the run without variations."""
     return ": ".join(filter(None, (result.nominal["outcome"], result.nominal["reason"])))
+
+
+def failures_of_phases(result: StudyResult) -> list[tuple[str, str, int]]:
+    """Return the phases of tasks that failed, their reasons without numbers, and their counts.
+
+    The most frequent ones come first.
+    """
+    counts = Counter(
+        (sample["phase"], _NUMBER.sub("...", sample["reason"].partition(": ")[2]))
+        for sample in result.samples
+        if sample.get("phase")
+    )
+    return [(*which, count) for which, count in counts.most_common()]
 
 
 def worst_sample(result: StudyResult) -> int | None:
@@ -128,6 +146,9 @@ def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path])
         ("outcome", "samples", "meaning"),
         [(name, str(counts[name]), OUTCOMES[name]) for name in OUTCOMES if counts[name]],
     )
+    if of_phases := failures_of_phases(result):
+        rows_of_phases = [(phase, str(count), reason) for phase, reason, count in of_phases]
+        yield _table(("phase", "samples", "reason"), rows_of_phases)
     nominal = result.nominal
     yield f"<p>Without variations: {html.escape(_nominal(result))}</p>"
     yield "<h2>What varies</h2>"

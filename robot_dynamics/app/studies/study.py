@@ -44,6 +44,7 @@ GOOD = "good"
 OUTCOMES = {
     GOOD: "kept all thresholds",
     "threshold": "missed a threshold of the scenario",
+    "ended": "the task ended early, in the safe end of a phase",
     "stopped": "the controller stopped",
     "refused": "the start, or the scenario with these values, was refused",
     "diverged": "grew without bound, or has numbers that are not finite",
@@ -79,6 +80,8 @@ class Task:
 def run_sample(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return outcome, reason and figures of a run; figures that are not finite are None.
 
+    The result of a task has the `phase` besides in which it failed.
+
     Args:
         task: Shared inputs.
         values: Values of this sample by key.
@@ -111,7 +114,10 @@ def run_sample(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
         value = report.get(name)
         figures[name] = value if is_finite(value) else None
     outcome, reason = outcome_of(report)
-    return {"outcome": outcome, "reason": reason, "figures": figures}
+    result = {"outcome": outcome, "reason": reason, "figures": figures}
+    if report.get("failed_phase"):
+        result["phase"] = report["failed_phase"]
+    return result
 
 
 def _preparation() -> Preparation:
@@ -230,6 +236,8 @@ def outcome_of(report: dict[str, Any]) -> tuple[str, str]:
     if not problems:
         return GOOD, ""
     first = problems[0]
+    if first.startswith("the task ended early"):
+        return "ended", first
     if first.startswith("the controller "):
         return "stopped", first
     if any("not finite" in problem for problem in problems):

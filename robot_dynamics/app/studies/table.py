@@ -34,8 +34,9 @@ def require_parquet() -> Any:
 def table_of(result: StudyResult) -> Any:
     """Return the table of a study.
 
-    Its columns are `sample`, the varied numbers by their keys, the recorded figures, `outcome` and
-    `reason`; figures that are no finite number are null. The metadata of its schema have, as JSON
+    Its columns are `sample`, the varied numbers by their keys, the recorded figures, `outcome`,
+    `reason` and, of a task, the `phase` in which it failed; figures that are no finite number, and
+    phases of samples that failed in none, are null. The metadata of its schema have, as JSON
     below the key "robot_dynamics", study, seed, sampling, number of samples, version, the command
     of the run without variations, and the scenario with the changes that all samples have.
     """
@@ -52,6 +53,9 @@ def table_of(result: StudyResult) -> Any:
     for name in ("outcome", "reason"):
         columns[name] = arrow.array([sample[name] for sample in result.samples], arrow.string())
     study = result.study
+    if result.scenario.task:
+        phases = [sample.get("phase") for sample in result.samples]
+        columns["phase"] = arrow.array(phases, arrow.string())
     about = {
         "study": study.name,
         "seed": study.seed,

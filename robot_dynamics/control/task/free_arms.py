@@ -16,11 +16,9 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.gains import posture_gains
 from robot_dynamics.control.reference import PEAK_RATE, TIME_LAWS
-from robot_dynamics.control.rotation_path import rotation_vector
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
 from robot_dynamics.control.task.phases import PhaseFailed
 from robot_dynamics.control.torque_limits import friction_torque
-from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
@@ -126,9 +124,10 @@ class FreeArms:
                 continue
             now, line = self.tool_pose(i, self.q), self._lines[i]
             wanted = line[:3, 3] + self.along[i] * line[:3, 2]
-            turned = quaternion_of_rotation(now[:3, :3].T @ line[:3, :3])
-            twist = np.concatenate([rotation_vector(np.array(turned)), np.zeros(3)])
-            twist[3:] = now[:3, :3].T @ (wanted - now[:3, 3])
+            R = now[:3, :3].T @ line[:3, :3]
+            sine = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+            twist = np.empty(6)
+            twist[:3], twist[3:] = sine, now[:3, :3].T @ (wanted - now[:3, 3])
             twist *= _CORRECTION
             twist[5] += speeds[i]
             J = self._jacobian(i, self.q)[:, own]

@@ -20,6 +20,7 @@ from robot_dynamics.control.task_settings import (
     ReleaseSettings,
 )
 
+_ASTRAY = 5.0  # force of no push at which a search ends, over the force of a touch
 _PRESSES = 0.5  # share of the squeeze that each hand must measure
 _QUINTIC = TIME_LAWS["quintic"]
 _Z = 5  # force along z in a wrench
@@ -207,6 +208,17 @@ class Grasp(FreePhase):
         found[at_grasp, _Z] = max(own.touch_n, float(self.squeeze.wrenches[:, _Z].max()))
         return found
 
+    def _require_push(self, now: Now, arm: int) -> None:
+        """Fail if a tool that does not touch yet measures a force other than a push along it."""
+        force = 0.0 if now.wrenches is None else float(np.linalg.norm(now.wrenches[arm, 3:]))
+        most = _ASTRAY * self._settings.touch_n
+        if not force <= most:
+            name = self._arms.system.arms[arm].name
+            raise PhaseFailed(
+                f"arm {name!r} measures {force:.3g} N but no push along its tool, expected at "
+                f"most {most:g} N: it touches something else, or its wrist sensor is wrong."
+            )
+
     def _search(self, now: Now) -> None:
         """Move the tools that do not touch yet."""
         own, arms = self._settings, self._arms
@@ -215,6 +227,8 @@ class Grasp(FreePhase):
                 self._touching[i] = True
                 self._along.stop(i)
                 arms.rest_arm(i, now.q)
+            elif not self._touching[i]:
+                self._require_push(now, i)
         if now.time >= self._along.duration and not all(self._touching):
             names = [
                 repr(arm.name)

@@ -4,22 +4,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from scipy.linalg import block_diag
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import Resumed, ResumeError, nearest_time
 from robot_dynamics.control.task.held_plan import Parts, PlanPart
 from robot_dynamics.control.task.phases import SETTLE_S, Now, PhaseFailed, TaskPhase
 from robot_dynamics.control.task_settings import LiftSettings
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.hybrid import FrictionCone
 
+_PULL_N = 5.0  # measured pull by a palm that no noise explains
+_Z = 5  # force along z in a wrench
 _STANDS_M = 1e-3  # height up to which an object still stands on its support
 
 
 class HeldLaw:
     """The law of a held object in a task: its plan starts again with each grasp.
+
+    The object weighs what the arms carry in the air: before it is put down the difference from the
+    model is taken off the measured wrenches (`tare`), which would count as a force on the surface.
 
     Args:
         law: The law; its plan is that of `held_plan.plan_held`.
@@ -36,6 +47,19 @@ class HeldLaw:
         self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
         self.stood = law.plan.start
         self._stage, self._first = 0, law.plan
+        S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
+        self._to_tools = S @ law.distribution.share
+        self._palms = {
+            i: arm.name
+            for i, arm in enumerate(law.system.arms)
+            if isinstance(law.hybrid_system.contacts[i].limits, FrictionCone)
+        }
+        self._smoothing = law.period / SETTLE_S
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin without knowledge of what the arms carry."""
+        self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
 
     def part(self, part: tuple[float, float]) -> PlanPart:
         """Return a part of the plan; computing its rows takes longer than a control period."""
@@ -64,6 +88,7 @@ class HeldLaw:
     def start(self, now: Now) -> None:
         """Start the law after its preparation, from the torque that was sent last."""
         self._stage = 0
+        self._forget()
         self.law.start(now.q, now.qd, now.last)
         self.tick = self.law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
 
@@ -97,9 +122,31 @@ class HeldLaw:
 
     def resume(self, now: Now, resumed: Resumed) -> None:
         """Start the law in the air, on what `choose_resumed` returned."""
+        self._forget()
         self.law.begin_with(resumed)
         self.law.start(now.q, now.qd, now.last)
         self.tick, self._stage = 0, 0
+
+    def step(self, q: Array, qd: Array, wrenches: Array | None) -> HybridStep:
+        """Return the step of a control period; see `ControlLaw.update`.
+
+        Raises:
+            RobotDynamicsError: If a palm seems to pull.
+        """
+        if wrenches is not None:
+            require_push(self._palms, wrenches)
+            wrenches = wrenches - self._tare
+        seen = self.law.update(self.tick, q, qd, wrenches)
+        self.tick += 1
+        if wrenches is not None:
+            off = seen.held_body_wrenches[0, -6:] - self._residual
+            self._residual = self._residual + self._smoothing * off
+        return seen
+
+    def tare(self) -> None:
+        """Take the wrench that the arms carry now, in the air, for the weight of the object."""
+        self._tare = self._tare + (self._to_tools @ self._residual).reshape(-1, 6)
+        self._residual = np.zeros(6)
 
     def begin_with_whole(self) -> None:
         """Let the next start follow the whole plan from its beginning."""
@@ -126,6 +173,25 @@ class HeldLaw:
         return bool(np.abs(row[at]).max(initial=0.0) < 0.5 * self.weight)
 
 
+def require_push(palms: Mapping[int, str], wrenches: Array) -> None:
+    """Refuse wrenches (k, 6) by which a palm pulls: on a support no residual shows their sign.
+
+    Args:
+        palms: Names of the arms with palms, by their numbers.
+        wrenches: By the tools on the object, in tool frames.
+
+    Raises:
+        RobotDynamicsError: With the arm.
+    """
+    for i, name in palms.items():
+        pushed = float(wrenches[i, _Z])
+        if pushed < -_PULL_N:
+            raise RobotDynamicsError(
+                f"the wrist sensor of arm {name!r} measures a pull of {-pushed:.3g} N by a palm, "
+                "which can only push: check its sign."
+            )
+
+
 class HeldPhase(TaskPhase):
     """A phase of a held object that follows the parts of its plan one after the other.
 
@@ -141,6 +207,8 @@ class HeldPhase(TaskPhase):
         held: The law.
         begins: Whether the law starts with this phase.
     """
+
+    _from_here = False  # whether parts begin where the object is to be, not at their own places
 
     def __init__(
         self,
@@ -212,8 +280,11 @@ class HeldPhase(TaskPhase):
 
     def _follow(self, at: int, now: Now) -> None:
         """Follow a part of the plan from now on."""
-        self._at, self._since, self._followed = at, now.time, self._parts[at]
-        self.held.follow(self._followed)
+        part = self._parts[at]
+        if self._from_here:
+            part = part.moved_to(self.held.law.running.last.reference[POSE])
+        self._at, self._since, self._followed = at, now.time, part
+        self.held.follow(part)
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         """Return whether a part is over, given whether its time has passed."""
@@ -227,25 +298,36 @@ class Lift(HeldPhase):
         held: The law.
         parts: Begin and end of the transfer and of the lift [s].
         settings: The settings.
+        normal: Index of the normal force on its support among all forces on surfaces.
         begins: Whether the law starts with this phase.
     """
 
+    _from_here = True
+
     def __init__(
-        self, held: HeldLaw, parts: Parts, settings: LiftSettings, *, begins: bool
+        self, held: HeldLaw, parts: Parts, settings: LiftSettings, normal: int, *, begins: bool
     ) -> None:
         limit, end = settings.time_limit_s, settings.on_failure
         super().__init__("lift", held, parts, limit, end, begins=begins)
-        self._settings = settings
+        self._settings, self._normal = settings, normal
+        gravity = np.array(held.law.system.model.gravity)
+        self._up = -gravity / np.linalg.norm(gravity)
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         own, step, weight = self._settings, self.held.law.running.last, self.held.weight
         if part == 0:
-            moved = float(np.linalg.norm(step.pose[:3] - self.held.stood[:3]))
-            if not moved <= own.slip_within_m:
+            moved = step.pose[:3] - self.held.stood[:3]
+            risen, most = float(self._up @ moved), own.slip_within_m
+            # An object of up to this weight less than modelled leaves its support early.
+            borne = float(step.outputs.contact_force[self._normal])
+            leaves = risen > most and borne <= own.weight_tolerance * weight
+            slipped = moved - risen * self._up if leaves else moved
+            if not np.linalg.norm(slipped) <= most:
                 raise PhaseFailed(
-                    f"the hands moved by {moved:.3g} m while the object still stands, expected at "
-                    f"most {own.slip_within_m:g} m: they slip."
+                    f"the hands moved by {np.linalg.norm(slipped):.3g} m while the object still "
+                    f"stands, expected at most {most:g} m: they slip."
                 )
+            passed = passed or leaves
         else:
             other = float(np.linalg.norm(step.held_body_wrenches[0, -3:]))
             if not other <= own.weight_tolerance * weight:
@@ -284,6 +366,7 @@ class PutDown(HeldPhase):
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
+        self.held.tare()
         super().begin(now)
         self._touched_s = np.inf
 
@@ -315,6 +398,8 @@ class PutBack(PutDown):
         normal: Index of its normal force among all forces on surfaces.
     """
 
+    _from_here = True
+
     def __init__(
         self, held: HeldLaw, plan: ObjectPlan, parts: Parts, on: str, normal: int
     ) -> None:
@@ -327,6 +412,7 @@ class PutBack(PutDown):
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
         if not self._stands:
+            self.held.tare()
             self._follow(0, now)
 
     def advance(self, now: Now) -> bool:
@@ -337,9 +423,3 @@ class PutBack(PutDown):
         """See `HeldPhase`."""
         if not self._stands:
             super().go_on(now)
-
-    def _follow(self, at: int, now: Now) -> None:
-        here = self.held.law.running.last.reference[POSE]
-        self._at, self._since = at, now.time
-        self._followed = self._parts[at].moved_to(here)
-        self.held.follow(self._followed)

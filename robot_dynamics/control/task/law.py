@@ -194,9 +194,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if self._running is None:
             step = self._free_step(q, self._arms.torque(q, qd))
         else:
-            held = self._running
-            step = self._held_step(held.law.update(held.tick, q, qd, wrenches))
-            held.tick += 1
+            step = self._held_step(self._running.step(q, qd, wrenches))
         self._last = step.torque
         return step
 

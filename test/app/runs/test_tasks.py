@@ -84,10 +84,10 @@ def test_torques_never_jump(run):
             "phase 2, grasp: arm 'left' and 'right' found no contact within 0.005 m",
         ),
         pytest.param(
-            "plant.grasp_friction_scale=0.3",
+            "plant.grasp_friction_scale=0.2",
             ["approach", "grasp", "lift", "put_back: put_back", "put_back: release",
              "put_back: move"],
-            "they slip",
+            "phase 3, lift: the hands moved",
             marks=pytest.mark.slow,
         ),
     ],
@@ -98,9 +98,22 @@ def test_a_task_that_fails_ends_as_stated(prepared, change, phases, said):
     assert not found.ok
     assert any("the task ended early" in one and said in one for one in found.report["failures"])
     assert [one["name"] for one in found.report["phases"]] == phases
+    assert f", {found.report['failed_phase']}: " in said
     truth, joints = found.recording["object_pose"], found.recording["joint_position"]
     np.testing.assert_allclose(truth[-1, :3], truth[0, :3], atol=1e-3)
     np.testing.assert_allclose(joints[-1], HOME, atol=1e-3)
+
+
+def test_a_lighter_object_is_placed_where_it_touches(prepared):
+    """A box off its place, whose weight is not the modelled one, is neither lifted nor thrown."""
+    changes = ["plant.object_mass_scale=0.85", "plant.object_error={xyz: [-0.02, 0.003, 0]}"]
+    found = simulate(SCENARIO, overrides=changes, preparation=prepared)
+    assert found.report["failed_phase"] == ""
+    truth, down = found.recording["object_pose"], rows(found, "put_down")
+    assert found.report["put_down_force_max_n"] < 1.3 * 5.0 * 9.81
+    assert found.report["drop_height_max_m"] < 3e-3
+    assert truth[down, 2].max() < truth[down[0], 2] + 1e-4
+    np.testing.assert_allclose(truth[-1, :3], PLACE + np.array([0.0, 0.01, 0.0]), atol=1e-3)
 
 
 def test_a_carried_object_is_not_dropped_by_another_start():

@@ -10,9 +10,10 @@ from scipy.stats import spearmanr
 
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.app.studies.design import design_of
+from robot_dynamics.app.studies.report import failures_of_phases
 from robot_dynamics.app.studies.settings import DistributionSettings, StudySettings
 from robot_dynamics.app.studies.statistics import FAILURE, failure_rate, sensitivity
-from robot_dynamics.app.studies.study import StudyResult
+from robot_dynamics.app.studies.study import StudyResult, outcome_of
 
 FIGURE = "object_position_error_max_m"
 NOTHING = {"outcome": "good", "reason": "", "figures": {FIGURE: 0.0}}
@@ -117,3 +118,23 @@ def test_saltelli_samples_that_fail_leave_rank_correlations():
     found = sensitivity(result)
     assert found.kind == "rank correlation"
     assert found.values[0, 1] == pytest.approx(1.0)
+
+
+def test_failures_of_phases_are_counted_without_their_numbers():
+    """One line for each phase and reason, the most frequent one first; good samples have none."""
+    slips = (
+        "the task ended early, phase 3, lift: the hands moved by {} m, expected at most 0.002 m"
+    )
+    reasons = [("grasp", "the task ended early, phase 2, grasp: arm 'left' presses with 1.2 N.")]
+    reasons += [("lift", slips.format(moved)) for moved in ("0.0021", "3e-05", "1")]
+    reasons.append(("lift", "the controller stopped, at 2.5 s: the arms disagree by 0.01 m."))
+    found = result_of(lambda point: 0.0, "plain", 1 + len(reasons), 1)
+    for sample, (phase, reason) in zip(found.samples, reasons, strict=False):
+        sample |= {"phase": phase, "reason": reason, "outcome": outcome_of({"failures": [reason]})}
+    assert failures_of_phases(found) == [
+        ("lift", "the hands moved by ... m, expected at most ... m", 3),
+        ("grasp", "arm 'left' presses with ... N.", 1),
+        ("lift", "the arms disagree by ... m.", 1),
+    ]
+    outcomes = [sample["outcome"][0] for sample in found.samples[:-1]]
+    assert outcomes == ["ended", "ended", "ended", "ended", "stopped"]

@@ -11,8 +11,10 @@ from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.reference import PEAK_RATE
 from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
+from robot_dynamics.control.task.free_phases import Grasp, SqueezeWrenches
 from robot_dynamics.control.task.grippers import Grippers
-from robot_dynamics.control.task.phases import PhaseFailed
+from robot_dynamics.control.task.phases import Now, PhaseFailed
+from robot_dynamics.control.task_settings import GraspSettings
 from robot_dynamics.robot import Robot
 
 SCENARIO = load_scenario("pick_and_place")
@@ -148,3 +150,24 @@ def test_closed_grippers_open_at_the_next_start():
     grippers.send(grip)
     grippers.send(grip)
     assert sent == [("left", True), ("left", False)]
+
+
+@pytest.mark.parametrize(
+    ("force", "refused"),
+    [((0.0, 0.0, -14.0), False), ((0.0, 0.0, -16.0), True), ((16.0, 0.0, 2.0), True),
+     ((0.0, 0.0, 16.0), False), ((0.0, 0.0, np.nan), True)],
+)  # fmt: skip
+def test_a_search_ends_at_a_force_that_is_no_push(arms, force, refused):
+    """Along the tool from 5 times the force of a touch on: a sensor's sign, or another body."""
+    q = SCENARIO.home
+    arms.begin(q, arms.support(q))
+    grasp = Grasp(arms, GraspSettings(), SqueezeWrenches(np.zeros(2), np.zeros((2, 6))))
+    wrenches = np.zeros((2, 6))
+    wrenches[0, 3:] = force
+    now = Now(0.0, q, np.zeros(14), wrenches, np.zeros(14))
+    grasp.begin(now)
+    if not refused:
+        assert not grasp.advance(now)
+        return
+    with pytest.raises(PhaseFailed, match=r"arm 'left' measures .* but no push along its tool"):
+        grasp.advance(now)
