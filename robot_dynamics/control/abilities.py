@@ -98,6 +98,10 @@ class RunsTask(HoldsObject):
     def holds_object(self) -> bool:
         """Whether the arms carry the object now, so that its weight counts when control ends."""
 
+    @abstractmethod
+    def planned_phases(self, times: Array) -> Sequence[str]:
+        """Return the names of the phases at times (N,) of the checked plan [s]."""
+
 
 class AdjustsGrip(ABC):
     """Ability to hold the object with the internal force that it needs when control ends."""

@@ -76,6 +76,7 @@ class HeldPhase(TaskPhase):
 
     Attributes:
         held: The law.
+        parts: Begin and end of each part of the plan [s].
         begins: Whether the law starts with this phase.
     """
 
@@ -90,23 +91,23 @@ class HeldPhase(TaskPhase):
         begins: bool = False,
     ) -> None:
         super().__init__(name, limit_s, on_failure)
-        self.held, self._parts, self.begins = held, parts, begins
+        self.held, self.parts, self.begins = held, parts, begins
         self.planned_s = sum(end - begin for begin, end in parts)
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
         self._at, self._since = 0, now.time
         if self.begins:
-            self.held.start(now, self._parts[0])
+            self.held.start(now, self.parts[0])
         else:
             self._follow()
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        begin, end = self._parts[self._at]
+        begin, end = self.parts[self._at]
         if not self._is_over(now, self._at, now.time - self._since >= end - begin):
             return False
-        if self._at + 1 == len(self._parts):
+        if self._at + 1 == len(self.parts):
             return True
         self._at, self._since = self._at + 1, now.time
         self._follow()
@@ -114,7 +115,7 @@ class HeldPhase(TaskPhase):
 
     def _follow(self) -> None:
         """Follow the present part of the plan from now on."""
-        self.held.follow(self._parts[self._at])
+        self.held.follow(self.parts[self._at])
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         """Return whether a part is over, given whether its time has passed."""
@@ -243,5 +244,5 @@ class PutBack(PutDown):
 
     def _follow(self) -> None:
         here = self.held.law.running.last.reference[POSE]
-        part = PlanPart(self._plan, *self._parts[self._at])
+        part = PlanPart(self._plan, *self.parts[self._at])
         self.held.law.follow(part.moved_to(here), self.held.tick)

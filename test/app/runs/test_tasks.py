@@ -10,6 +10,7 @@ from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.path_check import PreflightError
 
 FAST = (
     "task.0.approach={distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}",
@@ -132,7 +133,8 @@ def test_a_carried_object_is_not_dropped_by_another_start():
     assert plant.truth().object_pose[2] == pytest.approx(height, abs=1e-3)
     assert not loop.safety.faults
     loop.safety.release()  # brakes carry it
-    loop.check_path(seen.q)
+    with pytest.raises(PreflightError, match="overlap the object by .* in the phase 'move'"):
+        loop.check_path(seen.q)  # home would be where the hands hold it
 
 
 def test_a_task_that_is_cut_short_is_not_good(prepared):
@@ -168,3 +170,13 @@ def test_a_phase_has_a_time_limit():
     height = found.recording["object_pose"][:, 2]
     assert 0.75 < height[-1] < 0.78
     assert np.ptp(height[-50:]) < 1e-6
+
+
+def test_a_home_inside_the_object_is_refused(run, prepared):
+    """With the link, the phase and the distance, before the first torque."""
+    loop = control_loop(SCENARIO, prepared.of(SCENARIO)[0], law=prepared.of(SCENARIO)[1])
+    left = [-0.9968, -0.6373, 0.2673, 1.5463, 1.1185, 1.4069, 0.0022]
+    said = "at 0.00 s: link 'left_link7' would overlap the object by 0.018 m in the phase 'appr"
+    with pytest.raises(PreflightError, match=said):
+        loop.check_path(np.array([*left, *HOME[7:]]))
+    loop.check_path(np.array(HOME))
