@@ -385,7 +385,7 @@ def _summary(cls: type) -> str:
 
 
 def _attributes(cls: type) -> dict[str, str]:
-    """Return the meanings of fields, from `Attributes` in the docstrings of a class and its bases."""
+    """Return the meanings of fields, by `Attributes` of a class' docstring and of its bases."""
     found: dict[str, str] = {}
     for base in cls.__bases__:
         found |= _attributes(base) if dataclasses.is_dataclass(base) else {}

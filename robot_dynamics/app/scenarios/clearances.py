@@ -75,9 +75,8 @@ class Clearances:
     """Distances of links and object from surfaces, fixtures and each other.
 
     Fixtures are links that no joint moves: of the arms' robots, and of further `cell.robots` that
-    have no joints. In tasks planes count as plates of 0.6 m about their origin, as they are drawn.
-    Other surfaces are not checked; nor are cells without a task and without robots that have no
-    joints.
+    have no joints. Without such robots the planes of a task count instead, as plates of 0.6 m
+    about their origin, as they are drawn. Cells without either and without a task are not checked.
 
     Args:
         scenario: The scenario.
@@ -92,10 +91,11 @@ class Clearances:
         self._system, self._scenario = system, scenario
         self._robots = placed_robots(scenario.cell)
         self._world = place(self._robots)
+        self._fixed = any(not one.description.mechanism.joints for one in self._robots)
         self._left_out: dict[str, str] = {}  # links and reasons
         contacts: list[ShapeContact] = []
         self._pairs: list[_Pair] = []
-        for pair, one, other in self._every() if self._matters() else ():
+        for pair, one, other in self._every() if self._fixed or scenario.task else ():
             self._pairs.append(pair)
             contacts.append(ShapeContact(f"{len(contacts)}", one, other, points=1))
         self._least = np.array([pair.least for pair in self._pairs])
@@ -136,11 +136,6 @@ class Clearances:
                 worst = int(np.argmin(np.where(close, gaps - self._least, np.inf)))
                 return TooClose(i, self._pairs[worst].joint, self._sentence(worst, gaps, phase))
         return None
-
-    def _matters(self) -> bool:
-        """Return whether the cell has anything to keep away from."""
-        fixtures = any(not one.description.mechanism.joints for one in self._robots)
-        return fixtures or bool(self._scenario.task)
 
     def _sentence(self, worst: int, gaps: Array, phase: str) -> str:
         pair, gap = self._pairs[worst], float(gaps[worst])
@@ -185,11 +180,11 @@ class Clearances:
                 yield pair, solid, thing.solid
 
     def _planes(self) -> Iterator[_Thing]:
-        """Yield the planes of a task as plates."""
+        """Yield the planes as plates, if the cell does not describe their extent by fixtures."""
         root = self._world.mechanism.root
         size, below = (PLANE_SIZE_M, PLANE_SIZE_M, _DEPTH_M), pose((0.0, 0.0, -0.5 * _DEPTH_M))
         for surface in self._scenario.cell.surfaces:
-            if surface.kind == "plane" and self._scenario.task:
+            if surface.kind == "plane" and not self._fixed:
                 plate = Solid.box(root, size, pose_matrix(surface) @ below)
                 yield _Thing(f"surface {surface.name!r}", plate)
 

@@ -25,6 +25,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
 _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
+_FADE_S = 0.2  # in which what a law before has left in the torque fades
 _CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
 
 
@@ -69,7 +70,7 @@ class FreeArms:
         self.torque(system.posture, np.zeros(len(self.effort)))
 
     def begin(self, q: Array, last: Array) -> None:
-        """Rest at measured positions, without pressing.
+        """Rest at measured positions, without pressing; the torque before fades smoothly.
 
         Args:
             q: Positions of the arm joints (na,).
@@ -77,7 +78,7 @@ class FreeArms:
         """
         self.q, self.qd, self._qdd = np.array(q), np.zeros_like(q), np.zeros_like(q)
         self.wrenches = np.zeros((len(self._tools), 6))
-        self.last = np.array(last)
+        self.last, self._since = np.array(last), 0
         self._lines = [self.tool_pose(i, q) for i in range(len(self._tools))]
         self.along = np.zeros(len(self._tools))
 
@@ -158,6 +159,11 @@ class FreeArms:
         for i, wrench in enumerate(self.wrenches):
             if wrench.any():
                 wanted += self._jacobian(i, q).T @ wrench
+        fading = min(self._since * self._period / _FADE_S, 1.0)
+        if self._since == 0:
+            self._left = self.last - wanted
+        wanted += (1.0 - float(_LAW[0](fading))) * self._left
+        self._since += 1
         wanted = np.clip(wanted, -self.effort, self.effort)
         self.last = within_rate(wanted, self.last, self._largest_change)
         return self.last
