@@ -18,6 +18,7 @@ from robot_dynamics.control.gains import posture_gains
 from robot_dynamics.control.reference import PEAK_RATE, TIME_LAWS
 from robot_dynamics.control.rotation_path import rotation_vector
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
+from robot_dynamics.control.streamed.curve import FADE
 from robot_dynamics.control.task.phases import PhaseFailed
 from robot_dynamics.control.torque_limits import friction_torque
 from robot_dynamics.description.orientations import quaternion_of_rotation
@@ -159,10 +160,9 @@ class FreeArms:
         for i, wrench in enumerate(self.wrenches):
             if wrench.any():
                 wanted += self._jacobian(i, q).T @ wrench
-        fading = min(self._since * self._period / _FADE_S, 1.0)
         if self._since == 0:
             self._left = self.last - wanted
-        wanted += (1.0 - float(_LAW[0](fading))) * self._left
+        wanted += float(FADE(min(self._since * self._period / _FADE_S, 1.0))) * self._left
         self._since += 1
         wanted = np.clip(wanted, -self.effort, self.effort)
         self.last = within_rate(wanted, self.last, self._largest_change)
