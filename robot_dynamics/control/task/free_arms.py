@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.gains import posture_gains
-from robot_dynamics.control.reference import PEAK_RATE, TIME_LAWS
+from robot_dynamics.control.reference import TIME_LAWS, time_between_rests
 from robot_dynamics.control.rotation_path import rotation_vector
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
 from robot_dynamics.control.streamed.curve import FADE
@@ -211,7 +211,8 @@ class JointMove:
 
     def __init__(self, start: Array, end: Array, velocity: Array) -> None:
         self._start, self._way = np.array(start), end - start
-        self.duration = float(np.max(PEAK_RATE * np.abs(self._way) / velocity, initial=0.0))
+        ways = zip(np.abs(self._way).tolist(), velocity.tolist(), strict=True)
+        self.duration = max(time_between_rests(*each) for each in ways)
 
     def at(self, time: float, ahead: float = 0.0) -> tuple[Array, Array, Array]:
         """Return positions and velocities (na,) at a time, and accelerations (na,) after it.
@@ -240,7 +241,7 @@ class Lines:
 
     def __init__(self, arms: int, length: float, speed: float) -> None:
         self._moves, self._length = np.ones(arms), length
-        self.duration = PEAK_RATE * abs(length) / speed
+        self.duration = time_between_rests(abs(length), speed)
 
     def stop(self, arm: int) -> None:
         """End the line of an arm where it is."""
