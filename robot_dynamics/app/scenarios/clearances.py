@@ -3,7 +3,7 @@
 """Distances of links and object from the things around them on a planned motion.
 
 Collision geometry of the descriptions is compared, by MuJoCo's collision detection: links with
-surfaces and fixtures, the tools of free arms with the object, the carried object with fixtures.
+planes and fixtures, the tools of free arms with the object, the carried object with fixtures.
 Meshes count as their convex hulls. The capsules of `control.link_distance` compare links with each
 other and with the object's box.
 """
@@ -89,6 +89,10 @@ class Clearances:
 
     def __init__(self, scenario: Scenario, system: GraspSystem) -> None:
         self._system, self._scenario = system, scenario
+        self._gaps: Manifolds | None = None
+        self.warnings: list[str] = []
+        if not scenario.task and len(scenario.cell.robots) == 1:
+            return  # without loading the robot again
         self._robots = placed_robots(scenario.cell)
         self._world = place(self._robots)
         self._fixed = any(not one.description.mechanism.joints for one in self._robots)
@@ -101,10 +105,12 @@ class Clearances:
         self._least = np.array([pair.least for pair in self._pairs])
         links, reason = ", ".join(self._left_out), "".join([*self._left_out.values()][:1])
         try:
-            self._gaps = Manifolds(system.model, contacts) if contacts else None
+            if contacts:
+                self._gaps = Manifolds(system.model, contacts)
         except RobotDynamicsError as error:
-            self._gaps, links, reason = None, "all links", sentence_of(error)
-        self.warnings = [f"collisions of {links} are not checked: {reason}"] if reason else []
+            links, reason = "all links", sentence_of(error)
+        if reason:
+            self.warnings = [f"collisions of {links} are not checked: {reason}"]
 
     def first_too_close(
         self, q: Array, poses: Array, phases: Sequence[str] = ()

@@ -155,6 +155,7 @@ def test_torques_keep_their_limits(arms):
     assert np.isclose(share, 0.95).sum() > 7
     slow = FreeArms(system, SCENARIO.control, replace(SCENARIO.safety, torque_rate=500.0))
     slow.begin(q, np.zeros(14))
+    slow.follow(q + 10.0, np.zeros(14), np.zeros(14))
     sent = np.array([slow.torque(q, np.zeros(14)) for _ in range(101)])
     assert np.abs(np.diff(sent, axis=0)).max() == pytest.approx(1.0)
 
