@@ -35,7 +35,7 @@ from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
 from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
-from robot_dynamics.control.link_distance import Proximity
+from robot_dynamics.control.link_distance import FindsTooClose, Proximity
 from robot_dynamics.control.oscillation import OscillationWatch, lowered, sentence
 from robot_dynamics.control.path_check import PathProblem, PreflightError
 from robot_dynamics.control.reference import POSE
@@ -120,6 +120,7 @@ class ControlLoop:
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
         object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
             links keep away from.
+        clearances: Finds other collisions on planned motions; None without any.
         friction: Largest friction of the surfaces that the object pushes on.
         streams: Properties of samples over topics; None if only `update` is used.
         controller: User-defined controller, which computes the torques instead of the law.
@@ -137,6 +138,7 @@ class ControlLoop:
         *,
         wrist_sensors: bool = True,
         object_box: ArrayLike | None = None,
+        clearances: FindsTooClose | None = None,
         friction: float = 0.0,
         streams: Streams | None = None,
         controller: RunningController | None = None,
@@ -150,6 +152,7 @@ class ControlLoop:
         self._arms = ArmModel(system)
         self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
         self._proximity = proximity = Proximity(system, settings, object_box)
+        self._clearances = clearances
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and held:
             bodies = watched_bodies(system, settings, control.period, friction)
@@ -512,9 +515,13 @@ class ControlLoop:
             motion = self.law.check_path(q)
             poses = self.law.reference.rows(motion.times)[:, POSE]
             close = self._proximity.first_too_close(motion.q, poses)
+            if close is None and self._clearances is not None:
+                law, times = self.law, motion.times
+                phases = law.planned_phases(times) if isinstance(law, RunsTask) else ()
+                close = self._clearances.first_too_close(motion.q, poses, phases)
             if close is not None:
-                row, joint, sentence = close
-                problem = PathProblem(float(motion.times[row]), joint, sentence)
+                time = float(motion.times[close.row])
+                problem = PathProblem(time, close.joint, close.sentence)
                 raise PreflightError([problem], "reference" if task is None else "task")
         self._checked_start = np.array(q, dtype=float)
 

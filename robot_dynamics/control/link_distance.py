@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +59,35 @@ class Closest(NamedTuple):
 
     distance: Array
     pair: NDArray[np.intp]
+
+
+class TooClose(NamedTuple):
+    """The instant of a motion at which something first comes too close to something else.
+
+    Attributes:
+        row: Index of the instant.
+        joint: Name of the joint that carries the one.
+        sentence: Both, their distance, and the least one.
+    """
+
+    row: int
+    joint: str
+    sentence: str
+
+
+class FindsTooClose(Protocol):
+    """Compares distances along a motion with their limits."""
+
+    def first_too_close(
+        self, q: Array, poses: Array, phases: Sequence[str] = ()
+    ) -> TooClose | None:
+        """Return where a motion first brings something too close; None if nowhere.
+
+        Args:
+            q: Positions of the arm joints (N, na).
+            poses: Poses of the object (N, 7).
+            phases: The phase of a task at each instant (N,); empty without a task.
+        """
 
 
 class LinkDistances:
@@ -259,15 +288,12 @@ class Proximity:
         self._least = self._least_from(q, pose)
         self.distances.set_least(self._least)
 
-    def first_too_close(self, q: Array, poses: Array) -> tuple[int, str, str] | None:
+    def first_too_close(self, q: Array, poses: Array) -> TooClose | None:
         """Return where a motion first brings a pair too close; the state does not change.
 
         Args:
             q: Positions of the arm joints (N, na), from the start on.
             poses: Poses of the object (N, 7).
-
-        Returns:
-            The row, the joint of the pair's first link, and a sentence; None if there is none.
         """
         distances = self.distances(q, poses)
         margins = distances - self._least_from(q[0], poses[0])
@@ -277,7 +303,8 @@ class Proximity:
         i = int(np.argmax(close.any(axis=1)))
         pair = int(np.argmin(np.where(close[i], margins[i], np.inf)))
         distance, least = float(distances[i, pair]), float(self._stated[pair])
-        return i, self.distances.pairs[pair].first, self.distances.sentence(pair, distance, least)
+        sentence = self.distances.sentence(pair, distance, least)
+        return TooClose(i, self.distances.pairs[pair].first, sentence)
 
     def _least_from(self, q: Array, pose: Array) -> Array:
         """Return the least distances (pairs,), without pairs that touch at a start."""

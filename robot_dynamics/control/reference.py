@@ -42,8 +42,23 @@ TIME_LAWS = {
 }
 #: Largest rate and acceleration of the quintic, of a motion by 1 in a time of 1.
 PEAK_RATE, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / sqrt(3.0)
+_RISE_S = 0.2  # in which a motion at most gets to its largest speed, unless it says otherwise
 POSE, TWIST, ACCELERATION, FORCE = slice(0, 7), slice(7, 13), slice(13, 19), slice(19, None)
 SQUEEZE = 3  # of `manipulation.grasp_map.TRANSMITTED`, the internal force of laws without contacts
+
+
+def time_between_rests(
+    distance: float, velocity: float, acceleration: float | None = None
+) -> float:
+    """Return the duration [s] of a quintic motion from rest to rest.
+
+    Args:
+        distance: Its length [m or rad].
+        velocity: Its largest speed [m/s or rad/s].
+        acceleration: Its largest acceleration; by default the speed over 0.2 s.
+    """
+    most = velocity / _RISE_S if acceleration is None else acceleration
+    return max(distance * PEAK_RATE / velocity, sqrt(distance * PEAK_ACCELERATION / most))
 
 
 @dataclass(frozen=True)

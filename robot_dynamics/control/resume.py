@@ -10,7 +10,7 @@ was lifted. Forces are those of the plan at that point until the motion along it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import degrees, sqrt
+from math import degrees
 from typing import Literal
 
 import numpy as np
@@ -23,11 +23,10 @@ from robot_dynamics.control.halt import at_pace
 from robot_dynamics.control.path_check import path_times
 from robot_dynamics.control.reference import (
     FORCE,
-    PEAK_ACCELERATION,
-    PEAK_RATE,
     POSE,
     HasRows,
     plan_reference,
+    time_between_rests,
 )
 from robot_dynamics.control.rotation_path import axis_and_angle, conjugate, product
 from robot_dynamics.control.settings import (
@@ -115,8 +114,8 @@ class Resumed:
         axis, angle = axis_and_angle(product(target[3:], conjugate(pose[3:])))
         distance = float(np.linalg.norm(target[:3] - pose[:3]))
         self.joined = max(
-            _duration(distance, settings.velocity, settings.acceleration),
-            _duration(angle, settings.angular_velocity, settings.angular_acceleration),
+            time_between_rests(distance, settings.velocity, settings.acceleration),
+            time_between_rests(angle, settings.angular_velocity, settings.angular_acceleration),
         )
         then = "back to its beginning" if backwards else "and on"
         self._sentence = (
@@ -189,8 +188,3 @@ class _AtPace:
         """Return rows as `Reference.rows` does."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         return at_pace(self._plan, *self._progress(t))
-
-
-def _duration(distance: float, velocity: float, acceleration: float) -> float:
-    """Return the time of a motion from rest to rest within a speed and an acceleration [s]."""
-    return max(distance * PEAK_RATE / velocity, sqrt(distance * PEAK_ACCELERATION / acceleration))

@@ -20,16 +20,45 @@ from robot_dynamics.manipulation.contact_settings import number
 OPERATOR_S = 0.2  # least duration of a wait for an operator [s]
 
 
-def _limit() -> Any:
-    return number(None, "s", above=0.0, maximum=LONGEST_S)
-
-
 def _speed(default: float, highest: float = 1.0) -> Any:
     return number(default, "m/s", above=0.0, maximum=highest)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Limited:
+    """A phase with a time limit.
+
+    Attributes:
+        time_limit_s: Longest duration [s]; by default 5 s more than planned.
+    """
+
+    time_limit_s: float | None = number(None, "s", above=0.0, maximum=LONGEST_S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stays(_Limited):
+    """A phase after whose failure the arms stay.
+
+    Attributes:
+        on_failure: "hold": the arms stay where they are, with the object if they hold it.
+    """
+
+    on_failure: Literal["hold"] = "hold"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Retreats(_Limited):
+    """A phase after whose failure the arms can leave the object.
+
+    Attributes:
+        on_failure: "hold": the arms stay. "retreat": they release and go home.
+    """
+
+    on_failure: Literal["hold", "retreat"] = "hold"
+
+
 @dataclass(frozen=True)
-class MoveSettings:
+class MoveSettings(_Stays):
     """Motion of free arms in joint space, from rest to rest.
 
     Attributes:
@@ -37,16 +66,12 @@ class MoveSettings:
         joints: Target of each arm that moves instead, by its name [rad or m].
         velocity_fraction: Largest joint velocity, as a share of the velocity limits.
         touch_n: Force at a wrist beyond which the phase fails: an arm touches something [N].
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms stay where they are.
     """
 
     to: Literal["home"] | None = None
     joints: dict[str, tuple[float, ...]] = field(default_factory=dict)
     velocity_fraction: float = number(0.3, "", above=0.0, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
-    time_limit_s: float | None = _limit()
-    on_failure: Literal["hold"] = "hold"
 
     def __post_init__(self) -> None:
         if (self.to is None) == (not self.joints):
@@ -54,7 +79,7 @@ class MoveSettings:
 
 
 @dataclass(frozen=True)
-class ApproachSettings:
+class ApproachSettings(_Retreats):
     """Motion of free arms to the grasps, at last straight along the z axes of the tools.
 
     It ends before the grasps, where the phase `grasp` begins to search for contact.
@@ -64,20 +89,16 @@ class ApproachSettings:
         speed: Speed of the tools on these lines [m/s].
         velocity_fraction: Largest joint velocity before them, as a share of the velocity limits.
         touch_n: Force at a wrist beyond which the phase fails [N].
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms stay. "retreat": they release and go home.
     """
 
     distance_m: float = number(0.08, "m", above=0.0, maximum=1.0)
     speed: float = _speed(0.1)
     velocity_fraction: float = number(0.3, "", above=0.0, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
-    time_limit_s: float | None = _limit()
-    on_failure: Literal["hold", "retreat"] = "hold"
 
 
 @dataclass(frozen=True)
-class GraspSettings:
+class GraspSettings(_Retreats):
     """Search for contact along the z axes of the tools, then a squeeze, on the support.
 
     Attributes:
@@ -89,8 +110,6 @@ class GraspSettings:
         squeeze_s: Time in which the squeeze grows [s].
         close_s: Time that grippers take to close [s]. Arms with rigid contacts have grippers: they
             close at the grasps, without a search.
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms stay. "retreat": they release and go home.
     """
 
     squeeze_n: float = number(40.0, "N", above=0.0)
@@ -99,12 +118,10 @@ class GraspSettings:
     speed: float = _speed(0.02, 0.2)
     squeeze_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
     close_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
-    time_limit_s: float | None = _limit()
-    on_failure: Literal["hold", "retreat"] = "hold"
 
 
 @dataclass(frozen=True)
-class LiftSettings:
+class LiftSettings(_Limited):
     """Transfer of the object's weight from its support to the arms, then a straight lift.
 
     Attributes:
@@ -115,7 +132,6 @@ class LiftSettings:
             of it: a heavier object is not lifted.
         slip_within_m: Largest motion of the hands while the object still stands [m]: beyond it
             they slip.
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
         on_failure: "hold": the arms hold the object where it is. "put_back": they put it back
             onto its support, release it and go home.
     """
@@ -125,23 +141,18 @@ class LiftSettings:
     unload_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
     weight_tolerance: float = number(0.3, "", above=0.0)
     slip_within_m: float = number(2e-3, "m", above=0.0)
-    time_limit_s: float | None = _limit()
     on_failure: Literal["hold", "put_back"] = "hold"
 
 
 @dataclass(frozen=True)
-class CarrySettings:
+class CarrySettings(_Stays):
     """Motion of the held object in free space.
 
     Attributes:
         segments: Segments of its path, as in `reference`.
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms hold the object where it is.
     """
 
     segments: tuple[SegmentSettings, ...]
-    time_limit_s: float | None = _limit()
-    on_failure: Literal["hold"] = "hold"
 
     def __post_init__(self) -> None:
         if not self.segments:
@@ -149,7 +160,7 @@ class CarrySettings:
 
 
 @dataclass(frozen=True)
-class PutDownSettings:
+class PutDownSettings(_Stays):
     """Descent until the object touches a surface, then transfer of its weight to it.
 
     Attributes:
@@ -159,8 +170,6 @@ class PutDownSettings:
             is expected [m].
         touch_speed: Speed within this distance [m/s].
         load_s: Time in which the surface takes the weight [s].
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms hold the object where it is.
     """
 
     on: str
@@ -168,27 +177,21 @@ class PutDownSettings:
     touch_within_m: float = number(0.01, "m", above=0.0, maximum=0.04)
     touch_speed: float = _speed(0.01, 0.2)
     load_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
-    time_limit_s: float | None = _limit()
-    on_failure: Literal["hold"] = "hold"
 
 
 @dataclass(frozen=True)
-class ReleaseSettings:
+class ReleaseSettings(_Stays):
     """End of the squeeze on the support, then a straight retreat along the z axes of the tools.
 
     Attributes:
         distance_m: Distance of the retreat [m].
         speed: Speed of the retreat [m/s].
         open_s: Time in which the squeeze fades, and time that grippers take to open [s].
-        time_limit_s: Longest duration [s]; by default 5 s more than planned.
-        on_failure: "hold": the arms stay where they are.
     """
 
     distance_m: float = number(0.08, "m", above=0.0, maximum=1.0)
     speed: float = _speed(0.1)
     open_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
-    time_limit_s: float | None = _limit()
-    on_failure: Literal["hold"] = "hold"
 
 
 @dataclass(frozen=True)

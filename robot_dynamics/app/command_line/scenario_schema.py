@@ -84,10 +84,10 @@ class Key:
 
 @functools.cache
 def keys_of(cls: type) -> tuple[Key, ...]:
-    """Return the keys of a settings class, in the order of its fields."""
+    """Return the keys of a settings class, in the order of its arguments."""
     meanings, kinds = _attributes(cls), typing.get_type_hints(cls)
     keys = []
-    for field in dataclasses.fields(cls):
+    for field in sorted(dataclasses.fields(cls), key=lambda one: bool(one.kw_only)):
         if field.metadata.get("place"):
             continue
         default = field.default
@@ -385,10 +385,11 @@ def _summary(cls: type) -> str:
 
 
 def _attributes(cls: type) -> dict[str, str]:
-    """Return the meanings of a class' fields, from the section `Attributes` of its docstring."""
-    text = (inspect.getdoc(cls) or "").partition("\nAttributes:\n")[2]
+    """Return the meanings of fields, by `Attributes` of a class' docstring and of its bases."""
     found: dict[str, str] = {}
-    name = ""
+    for base in cls.__bases__:
+        found |= _attributes(base) if dataclasses.is_dataclass(base) else {}
+    text, name = (inspect.getdoc(cls) or "").partition("\nAttributes:\n")[2], ""
     for line in text.splitlines():
         start = re.match(r"    (\w+): (.*)", line)
         if start:

@@ -251,7 +251,10 @@ def _rgb(color: Any) -> tuple[int, int, int]:
 
 def _bars(scene: VisualScene, instant: int) -> str:
     """Return the bars of torques and friction as HTML."""
-    rows = ["<b>torque, % of the limit</b>"]
+    rows = []
+    if scene.phases:
+        rows = [f"<b>phase</b> {html.escape(scene.phases[int(scene.phase[instant])])}<br>"]
+    rows.append("<b>torque, % of the limit</b>")
     rows += [_bar(*one) for one in zip(scene.joints, scene.torques[instant], strict=True)]
     if scene.arms:
         rows.append("<b>friction used, %</b>")

@@ -32,6 +32,7 @@ from robot_dynamics.app.recordings.metrics import (
     spells,
     squeezes,
 )
+from robot_dynamics.app.recordings.phases import recorded_phases
 from robot_dynamics.app.recordings.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.recordings.tracking import (
     orientation_error,
@@ -113,11 +114,25 @@ def _draw(figure: Any, recording: Recording) -> None:
             ax.axvline(stop, color=INK, linewidth=1.0, linestyle=":", gid="stop")
         if ax in axes.flat[-2:]:
             ax.set_xlabel("time [s]")
+        draw_phases(ax, view, named=ax in axes.flat[:2])
     if len(panels) % 2:
         axes[-1, 1].remove()
         axes[-2, 1].tick_params(labelbottom=True)
         axes[-2, 1].set_xlabel("time [s]")
     figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
+
+
+def draw_phases(ax: Any, view: View, *, named: bool) -> None:
+    """Draw the phases of a task as bands, every other one shaded; with their names if asked."""
+    ends = np.append(view.times, view.times[-1] + view.recording.get("period_s"))
+    for i, phase in enumerate(recorded_phases(view.recording)):
+        begin, end = ends[phase.first], ends[phase.end]
+        if i % 2:
+            ax.axvspan(begin, end, color=INK, alpha=0.05, zorder=0, linewidth=0.0, gid="phase")
+        if named:
+            at, within = 0.5 * (begin + end), ax.get_xaxis_transform()
+            style = {"color": INK, "fontsize": 7.0, "rotation": 90.0, "ha": "center"}
+            ax.text(at, 0.5, phase.name, transform=within, va="center", gid="phase", **style)
 
 
 def _rows(panels: Sequence[object]) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenarios.cell import pose_matrix
+from robot_dynamics.app.scenarios.surfaces import PLANE_SIZE_M
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.meshes import Color, MeshPart, locate_mesh, read_mesh
@@ -32,7 +33,6 @@ GHOST_ALPHA = 0.25
 WOOD: Color = (0.82, 0.66, 0.44, 1.0)  # objects without a colour
 _METAL: Color = (0.7, 0.72, 0.75, 1.0)  # robots without one
 _SURFACE: Color = (0.55, 0.62, 0.7, 0.5)
-_EXTENT = 0.6  # displayed size of planes, cylinders and lines [m]
 _THICKNESS = 0.002  # of a plane, below it [m]
 _AXIS = 0.003  # radius of lines and hinges [m]
 
@@ -158,12 +158,12 @@ def surface_shape(surface: SurfaceSettings) -> Shape:
     radius, depth = surface.radius or 0.0, surface.depth or 0.0
     kind: Literal["box", "sphere", "cylinder"]
     kind, size, height = {  # type: ignore[assignment]
-        "plane": ("box", (_EXTENT, _EXTENT, _THICKNESS), -0.5 * _THICKNESS),
+        "plane": ("box", (PLANE_SIZE_M, PLANE_SIZE_M, _THICKNESS), -0.5 * _THICKNESS),
         "sphere": ("sphere", (radius,), 0.0),
-        "cylinder": ("cylinder", (radius, _EXTENT), 0.0),
-        "line": ("cylinder", (_AXIS, _EXTENT), 0.0),
+        "cylinder": ("cylinder", (radius, PLANE_SIZE_M), 0.0),
+        "line": ("cylinder", (_AXIS, PLANE_SIZE_M), 0.0),
         "hole": ("cylinder", (radius, depth), -0.5 * depth),
-        "hinge": ("cylinder", (_AXIS, 0.5 * _EXTENT), 0.0),
+        "hinge": ("cylinder", (_AXIS, 0.5 * PLANE_SIZE_M), 0.0),
     }[surface.kind]
     at = pose_matrix(surface) @ pose((0.0, 0.0, height))
     return Shape("", "visual", kind, at, size, color=_SURFACE)

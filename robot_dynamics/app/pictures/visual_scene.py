@@ -107,6 +107,8 @@ class VisualScene:
         joints: Names of those drives.
         friction: Share of the friction that each grasp uses (N, k); only grasps that can slip.
         arms: Names of these grasps.
+        phases: Names of the phases of a task.
+        phase: Index of the running one (N,).
     """
 
     name: str
@@ -117,6 +119,8 @@ class VisualScene:
     joints: Sequence[str] = ()
     friction: Array = field(default_factory=lambda: np.zeros((1, 0)))
     arms: Sequence[str] = ()
+    phases: Sequence[str] = ()
+    phase: Array = field(default_factory=lambda: np.zeros(1))
 
     def at(self, time: float) -> int:
         """Return the number of the instant that is nearest to a time [s]."""
@@ -254,6 +258,8 @@ class RecordedCell:
             tuple(recording.get("joints")),
             used,
             tuple(held)[: used.shape[1]],
+            recording.metadata.get("phases", ()),
+            columns.get("phase", np.zeros(count)).ravel(),
         )
 
     def at_postures(self, name: str, system: GraspSystem) -> VisualScene:

@@ -53,7 +53,8 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
     period = recording.get("period_s")
     poses, force = recording["object_pose"], pushed_surfaces(recording)
     moved = {name: list(_moved(recording, phases, name)) for name in ("grasp", "release")}
-    touching = [force[one.first : one.end] for one in phases if one.name == "put_down"]
+    downs = [one for one in phases if one.name in ("put_down", "put_back: put_back")]
+    touching = [force[one.first : one.end] for one in downs]
     figures: dict[str, Any] = {
         "phases": [
             {"name": one.name, "from_s": one.first * period, "to_s": one.end * period}
@@ -69,9 +70,10 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
         "place_error_deg": None,
     }
     places, released = recording.get("places"), [one for one in phases if one.name == "release"]
-    if released and len(released) == len(places):
-        off = poses[-1] - np.array(places[-1])
-        turn = product(poses[-1][3:], conjugate(np.array(places[-1][3:])))
+    back = phases[-1].name.startswith("put_back: ")
+    if back or (released and len(released) == len(places)):
+        place = poses[0] if back and not released else np.array(places[len(released) - 1])
+        off, turn = poses[-1] - place, product(poses[-1][3:], conjugate(place[3:]))
         figures["place_error_m"] = float(np.linalg.norm(off[:3]))
         figures["place_error_deg"] = float(np.degrees(np.linalg.norm(rotation_vector(turn))))
     return figures

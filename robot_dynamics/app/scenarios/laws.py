@@ -20,6 +20,7 @@ from robot_dynamics.app.scenarios.cell import (
     surface_facts,
     surface_rows,
 )
+from robot_dynamics.app.scenarios.clearances import Clearances
 from robot_dynamics.app.scenarios.controllers import running_controller
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.app.scenarios.task import task_law
@@ -106,17 +107,21 @@ def control_loop(
             "sensors of grasp wrenches."
         )
     law = law or make_law(scenario, system)
-    return ControlLoop(
+    clearances = Clearances(scenario, law.system)
+    loop = ControlLoop(
         law,
         scenario.control,
         scenario.safety,
         clock or LockstepClock(scenario.control.period),
         wrist_sensors=wrist_sensors,
         object_box=_box_around_object(scenario),
+        clearances=clearances,
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
         streams=streams,
         controller=running_controller(law, scenario.control, controller, allow_code=allow_code),
     )
+    loop.warnings = tuple((0, sentence) for sentence in clearances.warnings)
+    return loop
 
 
 def _box_around_object(scenario: Scenario) -> Array | None:

@@ -23,6 +23,8 @@ from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoin
 from robot_dynamics.simulation.scene import SurfaceContact, points_of_face
 from robot_dynamics.spatial import Rotation, Vector3
 
+#: Size of planes where they are drawn, and where links keep away from them [m].
+PLANE_SIZE_M = 0.6
 _RING = 4  # points around a peg at which it may touch its hole
 _ON_IT = 1e-2  # that a hinge or a line may be off the object at the start, as stated [m, rad]
 _PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are sines of angles

@@ -15,14 +15,16 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.gains import posture_gains
-from robot_dynamics.control.reference import PEAK_RATE, TIME_LAWS
+from robot_dynamics.control.reference import TIME_LAWS, time_between_rests
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
+from robot_dynamics.control.streamed.curve import FADE
 from robot_dynamics.control.task.phases import PhaseFailed
 from robot_dynamics.control.torque_limits import friction_torque
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
 _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
+_FADE_S = 0.2  # in which what a law before has left in the torque fades
 _CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
 
 
@@ -68,7 +70,7 @@ class FreeArms:
         self.torque(system.posture, np.zeros(len(self.effort)))
 
     def begin(self, q: Array, last: Array) -> None:
-        """Rest at measured positions, without pressing.
+        """Rest at measured positions, without pressing; the torque before fades smoothly.
 
         Args:
             q: Positions of the arm joints (na,).
@@ -76,7 +78,7 @@ class FreeArms:
         """
         self.q, self.qd, self._qdd = np.array(q), np.zeros_like(q), np.zeros_like(q)
         self.wrenches = np.zeros((len(self._tools), 6))
-        self.last = np.array(last)
+        self.last, self._since = np.array(last), 0
         self._lines = [self.tool_pose(i, q) for i in range(len(self._tools))]
         self.along = np.zeros(len(self._tools))
 
@@ -164,6 +166,10 @@ class FreeArms:
         for i, wrench in enumerate(self.wrenches):
             if wrench.any():
                 wanted += self._jacobian(i, q).T @ wrench
+        if self._since == 0:
+            self._left = self.last - wanted
+        wanted += float(FADE(min(self._since * self._period / _FADE_S, 1.0))) * self._left
+        self._since += 1
         wanted = np.clip(wanted, -self.effort, self.effort)
         self.last = within_rate(wanted, self.last, self._largest_change)
         return self.last
@@ -211,7 +217,8 @@ class JointMove:
 
     def __init__(self, start: Array, end: Array, velocity: Array) -> None:
         self._start, self._way = np.array(start), end - start
-        self.duration = float(np.max(PEAK_RATE * np.abs(self._way) / velocity, initial=0.0))
+        ways = zip(np.abs(self._way).tolist(), velocity.tolist(), strict=True)
+        self.duration = max(time_between_rests(*each) for each in ways)
 
     def at(self, time: float, ahead: float = 0.0) -> tuple[Array, Array, Array]:
         """Return positions and velocities (na,) at a time, and accelerations (na,) after it.
@@ -240,7 +247,7 @@ class Lines:
 
     def __init__(self, arms: int, length: float, speed: float) -> None:
         self._moves, self._length = np.ones(arms), length
-        self.duration = PEAK_RATE * abs(length) / speed
+        self.duration = time_between_rests(abs(length), speed)
 
     def stop(self, arm: int) -> None:
         """End the line of an arm where it is."""

@@ -39,13 +39,14 @@ class HeldLaw:
     Attributes:
         law: The law.
         weight: Weight of the object [N].
+        duration: Of the plan [s].
         tick: Control periods since it started.
         stood: Pose of the object at the start (7,), on its support.
     """
 
     def __init__(self, law: HybridLaw, weight: float) -> None:
         self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
-        self.stood = law.plan.start
+        self.stood, self.duration = law.plan.start, law.plan.duration
         self._stage, self._first = 0, law.plan
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
         self._to_tools = S @ law.distribution.share
@@ -205,6 +206,7 @@ class HeldPhase(TaskPhase):
 
     Attributes:
         held: The law.
+        parts: Begin and end of each part of the plan [s].
         begins: Whether the law starts with this phase.
     """
 
@@ -221,21 +223,21 @@ class HeldPhase(TaskPhase):
         begins: bool = False,
     ) -> None:
         super().__init__(name, limit_s, on_failure)
-        self.held, self._ends, self.begins = held, parts, begins
-        self._parts = tuple(map(held.part, parts))
-        self.planned_s = sum(part.duration for part in self._parts)
+        self.held, self.parts, self.begins = held, parts, begins
+        self._plans = tuple(map(held.part, parts))
+        self.planned_s = sum(part.duration for part in self._plans)
         self._at, self._since = 0, 0.0
-        self._followed: ObjectPlan = self._parts[0]
+        self._followed: ObjectPlan = self._plans[0]
 
     def prepare(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        return not self.begins or self.held.prepare(now.q, self._parts[0])
+        return not self.begins or self.held.prepare(now.q, self._plans[0])
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
         if self.begins:
             self.held.start(now)
-            self._at, self._since, self._followed = 0, now.time, self._parts[0]
+            self._at, self._since, self._followed = 0, now.time, self._plans[0]
         else:
             self._follow(0, now)
 
@@ -244,7 +246,7 @@ class HeldPhase(TaskPhase):
         passed = now.time - self._since >= self._followed.duration
         if not self._is_over(now, self._at, passed):
             return False
-        if self._at + 1 == len(self._parts):
+        if self._at + 1 == len(self.parts):
             return True
         self._follow(self._at + 1, now)
         return False
@@ -270,7 +272,7 @@ class HeldPhase(TaskPhase):
         Raises:
             ResumeError: If the object is on its support.
         """
-        part, begin = self._parts[self._at], self._ends[self._at][0]
+        part, begin = self._plans[self._at], self.parts[self._at][0]
         self._resumed = self.held.choose_resumed(q, part, begin, time - self._since)
 
     def resume(self, now: Now) -> None:
@@ -280,7 +282,7 @@ class HeldPhase(TaskPhase):
 
     def _follow(self, at: int, now: Now) -> None:
         """Follow a part of the plan from now on."""
-        part = self._parts[at]
+        part = self._plans[at]
         if self._from_here:
             part = part.moved_to(self.held.law.running.last.reference[POSE])
         self._at, self._since, self._followed = at, now.time, part
@@ -404,7 +406,7 @@ class PutBack(PutDown):
         self, held: HeldLaw, plan: ObjectPlan, parts: Parts, on: str, normal: int
     ) -> None:
         super().__init__("put_back", held, parts, on, normal)
-        self._parts = tuple(PlanPart(plan, *part, held.law.period) for part in parts)
+        self._plans = tuple(PlanPart(plan, *part, held.law.period) for part in parts)
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import ObjectPlan
-from robot_dynamics.control.reference import PEAK_RATE, POSE, plan_reference
+from robot_dynamics.control.reference import POSE, plan_reference, time_between_rests
 from robot_dynamics.control.rotation_path import conjugate, product, rotated
 from robot_dynamics.control.settings import ForceStepSettings, ReferenceSettings, SegmentSettings
 from robot_dynamics.control.task_settings import (
@@ -185,7 +185,8 @@ def plan_back(
 
 def _straight(way: Array, speed: float) -> SegmentSettings:
     x, y, z = way.tolist()
-    return SegmentSettings(PEAK_RATE * float(np.linalg.norm(way)) / speed, move=(x, y, z))
+    duration = time_between_rests(float(np.linalg.norm(way)), speed)
+    return SegmentSettings(duration, move=(x, y, z))
 
 
 def _support_at(pose: Array, supports: Mapping[str, Support]) -> str:

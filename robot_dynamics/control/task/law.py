@@ -455,6 +455,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self.reference = found.plan
         return found.motion
 
+    def planned_phases(self, times: Array) -> Sequence[str]:
+        """Return the names of the phases at times (N,) of the checked plan [s]."""
+        return self._rehearsed[1].plan.phases(times) if self._rehearsed else ()
+
     def _rehearse(self, q: Array) -> Rehearsal:
         """Return the nominal course from positions `q` (na,), checked."""
         if self._resumes:

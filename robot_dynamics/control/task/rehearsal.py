@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
@@ -34,6 +34,7 @@ class TaskPlan:
     Args:
         times: Times (N,) [s].
         rows: Rows at these times (N, w).
+        phases: Names of the phases at these times (N,).
         duration: Longest time that the task can take [s].
 
     Attributes:
@@ -41,15 +42,23 @@ class TaskPlan:
         start: Pose of the object at the start (7,).
     """
 
-    def __init__(self, times: Array, rows: Array, duration: float) -> None:
-        self._times, self._rows, self.duration = times, rows, duration
+    def __init__(self, times: Array, rows: Array, phases: Sequence[str], duration: float) -> None:
+        self._times, self._rows, self._phases = times, rows, phases
+        self.duration = duration
         self.start = rows[0, POSE]
 
     def rows(self, times: ArrayLike) -> Array:
         """Return the rows at the nominal instants at or before times (N,) [s]."""
+        return self._rows[self._at(times)]
+
+    def phases(self, times: ArrayLike) -> list[str]:
+        """Return the names of the phases at the nominal instants at or before times (N,) [s]."""
+        return [self._phases[i] for i in self._at(times)]
+
+    def _at(self, times: ArrayLike) -> NDArray[np.intp]:
         t = np.atleast_1d(np.asarray(times, dtype=float))
         at = np.searchsorted(self._times, t + 1e-9, side="right") - 1
-        return self._rows[np.clip(at, 0, len(self._times) - 1)]
+        return np.clip(at, 0, len(self._times) - 1)
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return the intervals of rest that are known beforehand: none."""
@@ -100,7 +109,8 @@ def rehearse(
     count, row = 0, np.zeros(len(law.row(0)))
     row[POSE] = pose
     times, positions, rows = [0.0], [np.array(q)], [row.copy()]
-    longest, end = 0.0, 0.0
+    names = [phases[0].name]
+    longest, end, lifted = 0.0, 0.0, 0.0
     arms.begin(q, arms.support(q))
     for phase in phases:
         if isinstance(phase, HeldPhase):
@@ -118,7 +128,10 @@ def rehearse(
                 positions += list(held.q[1:])
                 rows += list(phase.held.rows(held.times[1:], len(row)))
                 end, row = times[-1], rows[-1].copy()
+                lifted = end - phase.held.duration
                 arms.begin(held.q[-1], arms.support(held.q[-1]))
+            last = lifted + phase.parts[-1][1]
+            names += [phase.name] * int(np.sum(np.array(times[len(names) :]) <= last + 1e-9))
             continue
         phase.begin(Now(0.0, arms.q, arms.qd, None, arms.last))
         longest += phase.longest_s
@@ -137,12 +150,13 @@ def rehearse(
                 times.append(end + count * period)
                 positions.append(np.array(arms.q))
                 rows.append(row.copy())
+                names.append(phase.name)
         end = times[-1]
     course, at = np.array(times), np.array(positions)
     problems = list(_limit_problems(arms.system, safety, course, at))
     if problems:
         raise PreflightError(problems, "task")
-    plan = TaskPlan(course, np.array(rows), longest)
+    plan = TaskPlan(course, np.array(rows), names, longest)
     nothing = np.zeros_like(at)
     of_arms = np.zeros((len(course), 0))
     motion = Rollout(

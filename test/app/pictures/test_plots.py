@@ -11,6 +11,7 @@ from robot_dynamics.app.pictures.plots import (
     _continuous,
     contact_force,
     contact_panels,
+    draw_phases,
     holding_force,
     plot_run,
     slip,
@@ -118,6 +119,20 @@ def test_force_and_slip_are_drawn_as_recorded(recording):
     assert len(one.patches) == 1
     slid = next(line for line in other.lines if line.get_label() == "slid [mm]")
     assert np.nanmax(slid.get_ydata()) == pytest.approx(2.0)
+
+
+def test_phases_are_bands_with_names(recording):
+    """Every other one is shaded; the last ends at the end of the run."""
+    ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    index = np.repeat([0.0, 1.0, 3.0], [20, 50, 30])
+    columns = {**recording.columns, "phase": index[:, None]}
+    names = {"phases": ["approach", "grasp", "lift", "hold"]}
+    of_task = Recording(columns, {**recording.metadata, **names})
+    draw_phases(ax, View(of_task), named=True)
+    (band,) = ax.patches
+    np.testing.assert_allclose([band.get_x(), band.get_x() + band.get_width()], [0.2, 0.7])
+    assert [text.get_text() for text in ax.texts] == ["approach", "grasp", "hold"]
+    assert ax.texts[-1].get_position()[0] == pytest.approx(0.85)
 
 
 def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):

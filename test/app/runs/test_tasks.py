@@ -4,12 +4,14 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.runs.run import Preparation, make_plant, simulate
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.path_check import PreflightError
 
 FAST = (
     "task.0.approach={distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}",
@@ -145,7 +147,8 @@ def test_a_carried_object_is_not_dropped_by_another_start():
     assert plant.truth().object_pose[2] == pytest.approx(height, abs=1e-3)
     assert not loop.safety.faults
     loop.safety.release()  # brakes carry it
-    loop.check_path(seen.q)
+    with pytest.raises(PreflightError, match=r"overlap the object by .* in the phase 'move'"):
+        loop.check_path(seen.q)  # home would be where the hands hold it
 
 
 def test_a_task_that_is_cut_short_is_not_good(prepared):
@@ -181,3 +184,50 @@ def test_a_phase_has_a_time_limit():
     height = found.recording["object_pose"][:, 2]
     assert 0.75 < height[-1] < 0.78
     assert np.ptp(height[-50:]) < 1e-6
+
+
+def test_a_home_inside_the_object_is_refused(run, prepared):
+    """With the link, the phase and the distance, before the first torque."""
+    loop = control_loop(SCENARIO, prepared.of(SCENARIO)[0], law=prepared.of(SCENARIO)[1])
+    left = [-0.9968, -0.6373, 0.2673, 1.5463, 1.1185, 1.4069, 0.0022]
+    said = "at 0.00 s: link 'left_link7' would overlap the object by 0.018 m in the phase 'appr"
+    with pytest.raises(PreflightError, match=said):
+        loop.check_path(np.array([*left, *HOME[7:]]))
+    loop.check_path(np.array(HOME))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", ["engine", "mujoco"])
+def test_an_object_that_is_too_heavy_is_put_back(plant):
+    """The scenario is good if the task ends where it began, for the right reason."""
+    if plant == "mujoco":
+        pytest.importorskip("mujoco")
+    found = simulate("put_back", plant)
+    assert found.ok, found.report["failures"]
+    names = [one["name"] for one in found.report["phases"]]
+    assert names[2:] == ["lift", "put_back: put_back", "put_back: release", "put_back: move"]
+    assert found.report["place_error_m"] < 1e-4
+    as_modelled = simulate("put_back", plant, overrides=["plant.object_mass_scale=1.0"])
+    assert not as_modelled.ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", ["engine", "mujoco"])
+def test_a_glass_on_a_tray_stays_standing(plant):
+    """Neither tipping about its rim nor sliding with a friction of 0.3 at any time.
+
+    At its centre of mass gravity less acceleration leaves the tray's normal by less than both
+    angles; the accelerations are differences of the true motion over 20 ms.
+    """
+    if plant == "mujoco":
+        pytest.importorskip("mujoco")
+    found = simulate("tray_service", plant)
+    assert found.ok, found.report["failures"]
+    pose, step = found.recording["object_pose"][::5], 5 * PERIOD
+    turn = Rotation.from_quat(pose[:, 3:]).as_matrix()
+    middle = pose[:, :3] + turn @ [0.0, 0.0, 0.075]
+    gravity = np.array([0.0, 0.0, -9.81]) - np.diff(middle, 2, axis=0) / step**2
+    along = np.einsum("nji,nj->ni", turn[1:-1], gravity)
+    lean = np.linalg.norm(along[:, :2], axis=1) / -along[:, 2]
+    assert 0.02 < lean.max() < min(0.035 / 0.06, 0.3)
+    assert pose[-1, 0] - pose[0, 0] == pytest.approx(0.22, abs=1e-4)

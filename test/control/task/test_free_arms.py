@@ -45,6 +45,15 @@ def test_joint_moves_rest_at_both_ends_within_the_velocity():
     assert not JointMove(start, start, velocity).at(0.0)[1].any()
 
 
+@pytest.mark.parametrize("way", [1e-6, 1e-3, 0.1])
+def test_short_moves_do_not_jerk(way):
+    """A joint gets to its largest speed in 0.2 s at the earliest."""
+    move = JointMove(np.zeros(1), np.array([way]), np.array([0.8]))
+    times = np.linspace(0.0, move.duration, 1001).tolist()
+    largest = max(abs(float(move.at(time)[2][0])) for time in times)
+    assert largest == pytest.approx(0.8 / 0.2, rel=1e-4)
+
+
 def test_tools_move_straight_along_their_axes(arms):
     """By the length that is asked, without turning; an arm that is stopped stays."""
     q, period = SCENARIO.home, SCENARIO.control.period
@@ -87,6 +96,24 @@ def test_tools_do_not_move_near_a_singularity(arms, elbow, share):
     assert not arms.qd.any()
 
 
+def settled(arms, q, qd):
+    """Return the torque at a state when the torque of the law before has faded."""
+    for _ in range(round(0.2 * SCENARIO.control.rate_hz)):
+        arms.torque(q, qd)
+    return arms.torque(q, qd)
+
+
+def test_the_torque_of_the_law_before_fades(arms):
+    """From the one that was sent last to the own one, by the smooth step of fifth order."""
+    q, still = SCENARIO.home, np.zeros(14)
+    own = arms.support(q)
+    arms.begin(q, own + 7.0)
+    left = np.array([arms.torque(q, still) for _ in range(101)]) - own
+    u = np.linspace(0.0, 1.0, 101)
+    smooth = 7.0 * (1.0 - 10.0 * u**3 + 15.0 * u**4 - 6.0 * u**5)
+    np.testing.assert_allclose(left, np.tile(smooth, (14, 1)).T, atol=1e-9)
+
+
 def test_torques_follow_the_reference(arms):
     """On it, they accelerate the arms by the reference's acceleration; off it, by the servo's.
 
@@ -98,7 +125,7 @@ def test_torques_follow_the_reference(arms):
     for off, rate in ((0.0, 0.0), (1e-3, 0.0), (0.0, 2e-3)):
         arms.begin(q, np.zeros(14))
         arms.follow(q + off, qd + rate, qdd)
-        moved = robot.tree_forward_dynamics(q, qd, arms.torque(q, qd))
+        moved = robot.tree_forward_dynamics(q, qd, settled(arms, q, qd))
         np.testing.assert_allclose(moved, qdd + w**2 * off + 2.0 * w * rate, rtol=1e-9)
 
 
@@ -125,12 +152,14 @@ def test_torques_keep_their_limits(arms):
     q, system = SCENARIO.home, build_system(SCENARIO)
     arms.begin(q, np.zeros(14))
     arms.follow(q + 10.0, np.zeros(14), np.zeros(14))
-    share = np.abs(arms.torque(q, np.zeros(14))) / system.limits["effort"]
+    share = np.abs(settled(arms, q, np.zeros(14))) / system.limits["effort"]
     assert share.max() == pytest.approx(0.95)
     assert np.isclose(share, 0.95).sum() > 7
     slow = FreeArms(system, SCENARIO.control, replace(SCENARIO.safety, torque_rate=500.0))
     slow.begin(q, np.zeros(14))
-    assert np.abs(slow.torque(q, np.zeros(14))).max() == pytest.approx(1.0)
+    slow.follow(q + 10.0, np.zeros(14), np.zeros(14))
+    sent = np.array([slow.torque(q, np.zeros(14)) for _ in range(101)])
+    assert np.abs(np.diff(sent, axis=0)).max() == pytest.approx(1.0)
 
 
 def test_closed_grippers_open_at_the_next_start():

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from robot_dynamics.contact.points import (
 )
 from robot_dynamics.contact.shapes import ShapeContact, Solid, contacts_of
 from robot_dynamics.contact.surfaces import plane, sphere
+from robot_dynamics.description import Part, Shape, place
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import (
     CouplingElement,
@@ -39,6 +41,9 @@ from robot_dynamics.model import (
 ROOT = Path(__file__).resolve().parents[3]
 G = 9.81
 STEPS = (1e-3, 5e-4)
+SIDES = {"left_tool": 1.0, "right_tool": -1.0}
+POSTURE = [-0.721279, -0.610955, 0.180993, 1.530891, 0.931656, 1.307267, 0.094625,
+           -1.877575, 0.68289, -0.241464, -1.530891, -1.300354, -1.629367, 1.633493]  # fmt: skip
 
 
 def example(name):
@@ -51,16 +56,19 @@ def example(name):
 
 def two_arms():
     """Return two arms, a box between their palms and a table, where positions are, and q."""
-    scene = example("put_down")
-    cell = scene.cell()
-    robot, arms = rd.load(cell), rd.load(scene.URDF + "dual_arm.urdf")
+    urdf = "package://robot_dynamics/urdf/"
+    both, box = (rd.load_description(urdf + name) for name in ("dual_arm.urdf", "box.urdf"))
+    world = place([Part(both), Part(box, xyz=(0.62, 0.0, 0.75), carrier="floating")])
+    table = Shape("world", "collision", "box", pose((0.62, 0.0, 0.58)), (0.5, 0.7, 0.04))
+    cell = replace(world, shapes=(*world.shapes, table))
+    robot, arms = rd.load(cell), rd.load(urdf + "dual_arm.urdf")
     model = robot.model
     joints = [model.joint_index(name) for name in arms.model.joint_names]
     at_q, at_v = ([s[i].start for i in joints] for s in (model.q_slices, model.v_slices))
     q = model.neutral()
-    q[at_q] = scene.POSTURE
-    pads = [Solid.box(tool, (0.1, 0.1, 0.02), pose((0, 0, -0.01))) for tool in scene.SIDES]
-    return cell, robot, arms, pads, at_q, at_v, q, scene.SIDES
+    q[at_q] = POSTURE
+    pads = [Solid.box(tool, (0.1, 0.1, 0.02), pose((0, 0, -0.01))) for tool in SIDES]
+    return cell, robot, arms, pads, at_q, at_v, q, SIDES
 
 
 def growth(sim, periods):
