@@ -108,17 +108,22 @@ class ArmStates:
         self.unfit = str(found[0]) if found else ""
         return found, back
 
-    def lose(self, arm: int) -> None:
+    def lose(self, arm: int, *, judged: bool) -> None:
         """Keep the velocities of an arm that are probably right, for its prediction.
 
         If velocities contradict continuous positions, means over these count; otherwise the lesser
-        of both, or zero if their signs differ.
+        of both, or zero if their signs differ. Samples that stopped changing were right until then.
+
+        Args:
+            arm: Number of the arm.
+            judged: Whether the check refused its last sample, which does not count then. A sample
+                that was refused as a message never came to the check.
         """
         own, samples = self.slices[arm], self.measurement
-        # A sample that was refused as a message never came to the check.
-        judged = not np.array_equal(samples.q[own], self.q[own])
+        if samples.is_still(arm):
+            return
         seen = samples.mean_velocity(arm, before=judged)
-        told = seen if samples.is_continuous(arm) else self.qd[own]
+        told = seen if samples.jumped_never(arm) else self.qd[own]
         least = np.minimum(np.abs(told), np.abs(seen))
         self._good = self._good.copy()  # it can be the state of the check
         self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)

@@ -156,7 +156,16 @@ class MeasurementCheck:
         # In steady motion the sum of steps v dt that fade by M / (M + dt) is v (M + dt).
         return np.asarray(motion.moved[self.slices[arm]] / (MEMORY_S + self._passed[arm]))
 
-    def is_continuous(self, arm: int) -> bool:
+    @property
+    def still_s(self) -> float:
+        """Time since the samples of all arms stopped changing [s]."""
+        return float(JointMotion.of(self.state, len(self._arms)).per_arm[:, 0].min())
+
+    def is_still(self, arm: int) -> bool:
+        """Return whether the last samples of an arm are the same."""
+        return JointMotion.of(self.state, len(self._arms)).is_still(arm)
+
+    def jumped_never(self, arm: int) -> bool:
         """Return whether only the velocities of an arm were false until now."""
         track = self._tracks.get(tuple(self._arms)[arm])
         return track is not None and track.largest == 0.0
@@ -302,10 +311,6 @@ class MeasurementCheck:
         # Other reasons to doubt an arm: impossible speeds, or another arm with false samples.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
-        # On one rigid object no arm is still if another one must have moved.
-        stale = linked and any(
-            arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
-        )
         compared = []
         for i, (arm, own) in enumerate(zip(self._arms, self.slices, strict=True)):
             passed = float(self._passed[i]) + self._unseen.get(arm, 0.0)
@@ -333,6 +338,10 @@ class MeasurementCheck:
             found = len(self._false)
             if found:
                 doubt = np.minimum(doubt, _OTHERS_DOUBT)
+            # On one rigid object no arm is still if another one must have moved.
+            stale = linked and any(
+                arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
+            )
             for i, arm, own in compared:
                 if arm not in self._false:
                     why = now.why_false(

@@ -168,6 +168,7 @@ class ControlLoop:
                 system.arm_slices,
                 control.command_delay_periods,
                 self._firmer_grip,
+                self._mobility,
             ),
             period=control.period,
             clock=clock,
@@ -777,6 +778,16 @@ class ControlLoop:
     def _inertia(self, q: Array, held: bool) -> Array:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""
         return (self._laden if held else self._arms).inertia(q)
+
+    def _mobility(self, q: Array) -> Array | None:
+        """Return joint accelerations (na, na) for unit torques of arms that hold one object."""
+        step = self._last_step
+        if step is None or self.system.object_joint is not None:
+            return None
+        try:
+            return self._arms.mobility(q, step.pose)
+        except RobotDynamicsError:  # as where a linkage cannot be
+            return None
 
     # -- stop, pause, reset -------------------------------------------------------------------
 

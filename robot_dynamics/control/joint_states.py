@@ -239,7 +239,7 @@ class JointStates:
     def age_warning(self, largest_s: float) -> str:
         """Return a sentence about the arm whose samples are older than a limit, if any.
 
-        The age is the mean over the control instants of the last half second of the present time
+        The age is the median over the control instants of the last half second of the present time
         minus the stamp. Negative ages and ages above 1 s come from clocks that differ, or from
         simulated time, and say nothing about the delay.
 
@@ -248,7 +248,7 @@ class JointStates:
         """
         if not self._ages:
             return ""
-        ages = np.mean(self._ages, axis=0)
+        ages = np.median(self._ages, axis=0)
         ages[ages > _LARGEST_AGE_S] = 0.0
         oldest = int(np.argmax(ages))
         if ages[oldest] <= largest_s:
