@@ -15,6 +15,7 @@ from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.streams import StreamWatch
 
 _BEYOND_LIMITS = 0.1  # of a lost arm at a reset [rad or m]
+_LAG = 0.3  # of a velocity, by which its mean is behind it
 
 
 class ArmStates:
@@ -111,8 +112,9 @@ class ArmStates:
     def lose(self, arm: int, *, judged: bool) -> None:
         """Keep the velocities of an arm that are probably right, for its prediction.
 
-        If velocities contradict continuous positions, means over these count; otherwise the lesser
-        of both, or zero if their signs differ. Samples that stopped changing were right until then.
+        If velocities contradict continuous positions, means over these count. Otherwise velocities
+        count that are near the means, else the lesser of both, or zero if their signs differ.
+        Samples that stopped changing were right before.
 
         Args:
             arm: Number of the arm.
@@ -127,6 +129,8 @@ class ArmStates:
         least = np.minimum(np.abs(told), np.abs(seen))
         self._good = self._good.copy()  # it can be the state of the check
         self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)
+        near = np.abs(told - seen) <= _LAG * np.abs(told)
+        self.qd[own][near] = told[near]
 
     def time_jumped(self, arm: str) -> None:
         """Mark a jump of an arm's time: the arm is held at the positions of its next sample."""

@@ -339,9 +339,8 @@ class MeasurementCheck:
             if found:
                 doubt = np.minimum(doubt, _OTHERS_DOUBT)
             # On one rigid object no arm is still if another one must have moved.
-            stale = linked and any(
-                arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
-            )
+            still = (arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms))
+            stale = "samples of another arm are stale" if linked and any(still) else ""
             for i, arm, own in compared:
                 if arm not in self._false:
                     why = now.why_false(
@@ -352,7 +351,7 @@ class MeasurementCheck:
                         before,
                         doubt,
                         passed=float(self._passed[i]),
-                        forced=stale or self._is_forced(now, i, own, torque),
+                        forced=self._why_moved(now, i, own, torque) or stale,
                         linked=linked,
                     )
                     if self._note(arm, why):
@@ -384,16 +383,17 @@ class MeasurementCheck:
             now.begin(i, own, self.q[own], 0.0 * step)
         self._false[arm] = track.why
 
-    def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
-        """Return whether torques have changed much since the samples of an arm are still."""
+    def _why_moved(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> str:
+        """Return that torques have changed much since the samples of an arm are still; else ""."""
         if not now.is_still(arm) or torque is None:
             self._torque_then[own] = np.nan
-            return False
+            return ""
         then = self._torque_then[own]
         # This is not called while an arm moves: torques of an earlier rest do not count.
         if now.becomes_still(arm) or np.isnan(then).any():
             then[:] = torque[own]
-        return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())
+        changed = (np.abs(torque[own] - then) > _FORCED * self._effort[own]).any()
+        return "its torques have changed" if changed else ""
 
 
 def _not_finite(joints: Sequence[str], q: Array, qd: Array) -> Iterator[str]:

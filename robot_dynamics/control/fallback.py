@@ -58,8 +58,8 @@ class FallbackTorque:
     """The configured fallback: joints held where they were, gravity with damping, or zero.
 
     A lost arm gets gravity at its last good position and the load that its hold has found until
-    then. It is braked along a prediction, see `LostMotion`. The torque changes to the fallback's within the torque rate,
-    all joints of an arm by the same share.
+    then. It is braked along a prediction, see `LostMotion`. The torque changes to the fallback's
+    within the torque rate, all joints of an arm by the same share.
 
     Attributes:
         saturated: Indices of joints whose last torque reached its limit.

@@ -93,7 +93,7 @@ class JointMotion(NamedTuple):
         doubt: Array,
         *,
         passed: float,
-        forced: bool,
+        forced: str,
         linked: bool,
     ) -> str:
         """Return a sentence about false samples of an arm; empty if they are consistent.
@@ -107,7 +107,7 @@ class JointMotion(NamedTuple):
             doubt: Part of what encoders and filters may cause that is allowed (na,): 1 where
                 nothing else speaks against the arm.
             passed: Time between these samples and those before [s].
-            forced: Whether torques have changed so much that an arm must have moved.
+            forced: Why the arm must have moved, if it must.
             linked: Whether all arms hold one rigid object, so that no arm can move alone.
         """
         names = tuple(joints)
@@ -116,16 +116,15 @@ class JointMotion(NamedTuple):
         others = [np.abs(before.since[their]).max() for their in slices if their != own]
         other_moves = linked and max(others, default=0.0) > _MOVED
         told = float(np.abs(self.qd[own]).max() * self.per_arm[arm, 0])
-        if self.is_still(arm) and (other_moves or forced or told > _TOLD):
-            since = "its torques have changed"
-            if other_moves:
-                since = "another arm moves"
-            elif told > _TOLD:
-                since = "its velocities tell of motion"
+        if told > _TOLD:
+            forced = "they tell of motion"
+        elif other_moves:
+            forced = "another arm moves"
+        if self.is_still(arm) and forced:
+            count = int(self.per_arm[arm, 1])
             return (
-                f"its positions and velocities are the same in {int(self.per_arm[arm, 1])} "
-                f"samples while {since}; expected new measurements, not stale data under new time "
-                "stamps."
+                f"its positions and velocities are the same in {count} samples while {forced}; "
+                "expected new measurements, not stale data under new time stamps."
             )
         # Before the last step.
         way = np.maximum(self.way[own] - np.abs(self.q[own] - before.q[own]), 0.0)

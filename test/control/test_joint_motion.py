@@ -96,7 +96,7 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
     """Beyond a twentieth of what the drive can give [N m]."""
     torque = np.zeros((100, 4))
     torque[50:, 3] = change
-    found, at = judge(np.ones((100, 4)), np.zeros((100, 4)), torque=torque)
+    found, at = judge(np.ones((100, 4)), np.zeros((100, 4)), torque=torque, linked=False)
     assert (at is not None) == noticed
     if noticed:
         assert found.subject == "right"
