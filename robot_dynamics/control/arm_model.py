@@ -57,11 +57,11 @@ class ArmModel:
         self._at = np.array(q)
         return self._found
 
-    def mobility(self, q: Array, pose: Array) -> Array | None:
-        """Return the joint accelerations (na, na) for unit torques, with the object in the hands.
+    def inverse_inertia_with_object(self, q: Array, pose: Array) -> Array | None:
+        """Return joint accelerations (na, na) for unit torques of arms that hold the object.
 
         With velocities `v = N y` that the grasps and internal closed chains allow, `K N = 0`, they
-        are the rows and columns of the arm joints of `N (N^T H N)^-1 N^T`.
+        are the rows and columns of the arm joints in `N (N^T H N)^-1 N^T`, as follows from (8.6).
 
         Args:
             q: Positions of the arm joints (na,).

@@ -114,7 +114,6 @@ class ArmStates:
 
         If velocities contradict continuous positions, means over these count. Otherwise velocities
         count that are near the means, else the lesser of both, or zero if their signs differ.
-        Samples that stopped changing were right before.
 
         Args:
             arm: Number of the arm.
@@ -122,10 +121,8 @@ class ArmStates:
                 that was refused as a message never came to the check.
         """
         own, samples = self.slices[arm], self.measurement
-        if samples.is_still(arm):
-            return
         seen = samples.mean_velocity(arm, before=judged)
-        told = seen if samples.jumped_never(arm) else self.qd[own]
+        told = seen if samples.never_jumped(arm) else self.qd[own]
         least = np.minimum(np.abs(told), np.abs(seen))
         self._good = self._good.copy()  # it can be the state of the check
         self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)

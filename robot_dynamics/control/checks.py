@@ -158,14 +158,13 @@ class MeasurementCheck:
 
     @property
     def still_s(self) -> float:
-        """Time since the samples of all arms stopped changing [s]."""
-        return float(JointMotion.of(self.state, len(self._arms)).per_arm[:, 0].min())
+        """Time since the samples of all arms stopped changing, if all are false [s]; else 0."""
+        motion, count = JointMotion.of(self.state, len(self._arms)), len(self._arms)
+        if len(self._false) < count or not all(motion.is_still(i) for i in range(count)):
+            return 0.0
+        return float(motion.per_arm[:, 0].min())
 
-    def is_still(self, arm: int) -> bool:
-        """Return whether the last samples of an arm are the same."""
-        return JointMotion.of(self.state, len(self._arms)).is_still(arm)
-
-    def jumped_never(self, arm: int) -> bool:
+    def never_jumped(self, arm: int) -> bool:
         """Return whether only the velocities of an arm were false until now."""
         track = self._tracks.get(tuple(self._arms)[arm])
         return track is not None and track.largest == 0.0

@@ -168,7 +168,7 @@ class ControlLoop:
                 system.arm_slices,
                 control.command_delay_periods,
                 self._firmer_grip,
-                self._mobility,
+                self._inverse_inertia,
             ),
             period=control.period,
             clock=clock,
@@ -779,14 +779,14 @@ class ControlLoop:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""
         return (self._laden if held else self._arms).inertia(q)
 
-    def _mobility(self, q: Array) -> Array | None:
-        """Return joint accelerations (na, na) for unit torques of arms that hold one object."""
+    def _inverse_inertia(self, q: Array) -> Array | None:
+        """Return joint accelerations (na, na) for unit torques of arms that hold a rigid object."""
         step = self._last_step
         if step is None or self.system.object_joint is not None:
             return None
         try:
-            return self._arms.mobility(q, step.pose)
-        except RobotDynamicsError:  # as where a linkage cannot be
+            return self._arms.inverse_inertia_with_object(q, step.pose)
+        except (RobotDynamicsError, np.linalg.LinAlgError):  # as where a linkage cannot be
             return None
 
     # -- stop, pause, reset -------------------------------------------------------------------

@@ -25,7 +25,7 @@ _NO_TORQUE = 0.1  # [N m or N]
 _HOLD_PER_DELAY = 0.05  # bandwidth of a joint hold times its delay: what a sampled loop bears
 _HOLD_PER_LAG = 0.25  # bandwidth of a joint hold times the lag of its velocities
 _BACK = 0.05  # from its held position that an arm is brought back [rad or m]
-_REMEMBERED = 128  # torques that were sent
+_REMEMBERED = 64  # torques that were sent: detection takes fewer periods
 _SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
 
 
@@ -78,7 +78,7 @@ class FallbackTorque:
             bandwidth of the hold.
         firmer: Computes the torque, beyond the last one (na,), of the firmest grip that control
             may use, at positions (na,); zero by default.
-        mobility: See `LostMotion`; unknown by default.
+        inverse_inertia: See `LostMotion`; unknown by default.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FallbackTorque:
         arms: Sequence[slice],
         delay: int = 0,
         firmer: Callable[[Array], Array] = np.zeros_like,
-        mobility: Callable[[Array], Array | None] = lambda q: None,
+        inverse_inertia: Callable[[Array], Array | None] = lambda q: None,
     ) -> None:
         self._firmer = firmer
         self._settings = settings
@@ -106,7 +106,7 @@ class FallbackTorque:
         self._servo: JointHold | None = None
         self._held_at = np.full(len(effort), np.nan)
         self._measured: tuple[Array, Array] | None = None  # torque and inertia without the model
-        self._motion = LostMotion(arms, delay, mobility)
+        self._motion = LostMotion(arms, delay, inverse_inertia)
         self.sent: deque[Array] = deque(maxlen=_REMEMBERED)
         self.saturated: tuple[int, ...] = ()
 
@@ -191,7 +191,7 @@ class FallbackTorque:
             lost: Indices of lost arms.
             ended: Indices of lost arms whose time with gravity compensation is over: zero torque.
             lagging: Indices of arms whose velocities are means over `MEMORY_S`.
-            still_s: Time since the samples of all arms stopped changing [s].
+            still_s: Time since the samples of all arms stopped changing; 0 if they did not [s].
         """
         kind, measured = self._settings.fallback, self._measured
         inertia: Array | None = None
@@ -462,7 +462,7 @@ class Fallback:
             held: Whether the object is held, so that its weight counts.
             false: Names of the arms with false samples.
             lagging: Names of the arms whose velocities are means over `MEMORY_S`.
-            still_s: Time since the samples of all arms stopped changing [s].
+            still_s: Time since the samples of all arms stopped changing; 0 if they did not [s].
         """
         if self._holds_next:
             self._holds_next = False

@@ -82,21 +82,20 @@ def solved(matrix: Array, right: Array) -> Array:
 class LostMotion:
     """Predicted motion of lost arms: that of the model under the torques that act.
 
-    If all arms are lost while they hold one object, they are predicted as one mechanism. Its
-    mobility, and the torque of rest, are those at the last good positions. A lost arm beside
-    others that are seen is predicted alone.
+    If all arms are lost while they hold one object, they are predicted as one mechanism, linear
+    about the last good positions. A lost arm beside others that are seen is predicted alone.
 
     Args:
         arms: Slice of each arm in vectors over the arm joints.
         delay: Control periods from a command to its effect.
-        mobility: Returns the joint accelerations (na, na) for unit torques of arms that hold one
-            object, at positions (na,); None if they are unknown.
+        inverse_inertia: Returns the joint accelerations (na, na) for unit torques of arms that
+            hold one object, at positions (na,); None if they are unknown.
     """
 
     def __init__(
-        self, arms: Sequence[slice], delay: int, mobility: Callable[[Array], Array | None]
+        self, arms: Sequence[slice], delay: int, inverse_inertia: Callable[[Array], Array | None]
     ) -> None:
-        self._arms, self._delay, self._mobility = tuple(arms), delay, mobility
+        self._arms, self._delay, self._inverse_inertia = tuple(arms), delay, inverse_inertia
         self._states: dict[int, tuple[Array, Array]] = {}
         self._as_one: Array | None = None
 
@@ -132,7 +131,8 @@ class LostMotion:
         if not (everyone and held):
             self._as_one = None
         elif len(known) < len(self._arms):
-            self._as_one = self._mobility(q)
+            found = self._inverse_inertia(q)
+            self._as_one = found if found is not None and np.isfinite(found).all() else None
         return everyone and not known
 
     def catch_up(self, torques: Sequence[Array], rest: Array, period: float, count: int) -> None:
