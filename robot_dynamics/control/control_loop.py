@@ -780,7 +780,7 @@ class ControlLoop:
         return (self._laden if held else self._arms).inertia(q)
 
     def _inverse_inertia(self, q: Array) -> Array | None:
-        """Return joint accelerations (na, na) for unit torques of arms that hold a rigid object."""
+        """Return joint accelerations (na, na) for unit torques of arms that hold the object."""
         step = self._last_step
         if step is None or self.system.object_joint is not None:
             return None
