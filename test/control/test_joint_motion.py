@@ -103,6 +103,28 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
         assert "torques have changed" in found.sentence
 
 
+@pytest.mark.parametrize(("told", "noticed"), [(0.98e-3, False), (1.02e-3, True)])
+def test_an_arm_that_tells_nothing_new_but_a_velocity(told, noticed):
+    """By which it has moved by more than a milliradian meanwhile, in eleven samples or more."""
+    q, qd = np.ones((12, 4)), np.zeros((12, 4))
+    qd[:, 3] = -told / (11 * PERIOD)
+    found, at = judge(q, qd, linked=False)
+    assert at == (11 if noticed else None)
+    assert not noticed or (found.subject == "right" and "they tell of motion" in found.sentence)
+
+
+def test_the_time_without_anything_new():
+    """Counts if the samples of all arms are false for that."""
+    check = Measurements(ARMS, LIMITS)
+    q, qd = np.ones(4), np.array([0.1, 0.0, 0.1, 0.0])
+    for i in range(14):
+        check.passes(q, qd, passed=PERIOD)
+        told = i * PERIOD if i > 10 else 0.0
+        assert check.still_s == pytest.approx(told)
+    check.passes(q, qd + 1e-3 * np.eye(4)[2], passed=PERIOD)
+    assert check.still_s == 0.0
+
+
 def test_torques_of_an_earlier_rest_do_not_count():
     """Arms that rest in another posture, with encoders that tell nothing new, are healthy."""
     phase = np.pi * np.clip((np.arange(560) - 30) / 500, 0.0, 1.0)
