@@ -13,6 +13,9 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot.bound_model import quick_constraint_terms
 from robot_dynamics.spatial import Inertia
 
+_IN_HAND = 0.05  # gap of a grasp within which the object counts as held [rad or m]
+_REDUNDANT = 1e-6  # singular value over the largest, of a constraint that another one contains
+
 
 class ArmModel:
     """Arms of a grasp system without the object.
@@ -53,6 +56,36 @@ class ArmModel:
             self._found = motions @ H @ motions.T, motions @ C
         self._at = np.array(q)
         return self._found
+
+    def inverse_inertia_with_object(self, q: Array, pose: Array) -> Array | None:
+        """Return joint accelerations (na, na) for unit torques of arms that hold the object.
+
+        With velocities `v = N y` that the grasps and internal closed chains allow, `K N = 0`, they
+        are the rows and columns of the arm joints in `N (N^T H N)^-1 N^T`, as follows from (8.6).
+
+        Args:
+            q: Positions of the arm joints (na,).
+            pose: Pose of the rigid object, x y z qx qy qz qw (7,).
+
+        Returns:
+            None if the object is elsewhere.
+        """
+        system = self._system
+        at = system.positions(q)
+        at[system.object_q] = pose
+        H, _, K, _, error, _ = self.terms(at, np.zeros(system.model.nv))
+        loops = [slice(6 * arm.loop, 6 * arm.loop + 6) for arm in system.arms]
+        if not max(np.abs(error[loop]).max() for loop in loops) <= _IN_HAND:
+            return None
+        blocked = [
+            arm.contact.directions.T @ K[loop]
+            for arm, loop in zip(system.arms, loops, strict=True)
+        ]
+        rows = np.vstack([*blocked, K[6 * len(loops) :]])
+        _, sizes, V = np.linalg.svd(rows)
+        N = V[np.count_nonzero(sizes > _REDUNDANT * sizes[0]) :].T
+        v = system.v_index
+        return np.asarray(N[v] @ np.linalg.solve(N.T @ H @ N, N[v].T))
 
 
 def with_load_in_hand(system: GraspSystem) -> GraspSystem:

@@ -15,6 +15,7 @@ from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.streams import StreamWatch
 
 _BEYOND_LIMITS = 0.1  # of a lost arm at a reset [rad or m]
+_LAG = 0.3  # of a velocity, by which its mean is behind it
 
 
 class ArmStates:
@@ -108,20 +109,25 @@ class ArmStates:
         self.unfit = str(found[0]) if found else ""
         return found, back
 
-    def lose(self, arm: int) -> None:
+    def lose(self, arm: int, *, judged: bool) -> None:
         """Keep the velocities of an arm that are probably right, for its prediction.
 
-        If velocities contradict continuous positions, means over these count; otherwise the lesser
-        of both, or zero if their signs differ.
+        If velocities contradict continuous positions, means over these count. Otherwise velocities
+        count that are near the means, else the lesser of both, or zero if their signs differ.
+
+        Args:
+            arm: Number of the arm.
+            judged: Whether the check refused its last sample, which does not count then. A sample
+                that was refused as a message never came to the check.
         """
         own, samples = self.slices[arm], self.measurement
-        # A sample that was refused as a message never came to the check.
-        judged = not np.array_equal(samples.q[own], self.q[own])
         seen = samples.mean_velocity(arm, before=judged)
-        told = seen if samples.is_continuous(arm) else self.qd[own]
+        told = seen if samples.never_jumped(arm) else self.qd[own]
         least = np.minimum(np.abs(told), np.abs(seen))
         self._good = self._good.copy()  # it can be the state of the check
         self.qd[own] = np.where(told * seen > 0.0, np.sign(told) * least, 0.0)
+        near = np.abs(told - seen) <= _LAG * np.abs(told)
+        self.qd[own][near] = told[near]
 
     def time_jumped(self, arm: str) -> None:
         """Mark a jump of an arm's time: the arm is held at the positions of its next sample."""

@@ -156,7 +156,15 @@ class MeasurementCheck:
         # In steady motion the sum of steps v dt that fade by M / (M + dt) is v (M + dt).
         return np.asarray(motion.moved[self.slices[arm]] / (MEMORY_S + self._passed[arm]))
 
-    def is_continuous(self, arm: int) -> bool:
+    @property
+    def still_s(self) -> float:
+        """Time since the samples of all arms stopped changing, if all are false [s]; else 0."""
+        motion, count = JointMotion.of(self.state, len(self._arms)), len(self._arms)
+        if len(self._false) < count or not all(motion.is_still(i) for i in range(count)):
+            return 0.0
+        return float(motion.per_arm[:, 0].min())
+
+    def never_jumped(self, arm: int) -> bool:
         """Return whether only the velocities of an arm were false until now."""
         track = self._tracks.get(tuple(self._arms)[arm])
         return track is not None and track.largest == 0.0
@@ -302,10 +310,6 @@ class MeasurementCheck:
         # Other reasons to doubt an arm: impossible speeds, or another arm with false samples.
         doubt = np.where(np.abs(self.qd) <= self.upper[na : 2 * na], 1.0, _FAST_DOUBT)
         in_time = (self._passed >= 0.0) & (self._passed <= MEMORY_S)
-        # On one rigid object no arm is still if another one must have moved.
-        stale = linked and any(
-            arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms)
-        )
         compared = []
         for i, (arm, own) in enumerate(zip(self._arms, self.slices, strict=True)):
             passed = float(self._passed[i]) + self._unseen.get(arm, 0.0)
@@ -333,6 +337,9 @@ class MeasurementCheck:
             found = len(self._false)
             if found:
                 doubt = np.minimum(doubt, _OTHERS_DOUBT)
+            # On one rigid object no arm is still if another one must have moved.
+            still = (arm in self._false and now.is_still(i) for i, arm in enumerate(self._arms))
+            stale = "samples of another arm are stale" if linked and any(still) else ""
             for i, arm, own in compared:
                 if arm not in self._false:
                     why = now.why_false(
@@ -343,7 +350,7 @@ class MeasurementCheck:
                         before,
                         doubt,
                         passed=float(self._passed[i]),
-                        forced=stale or self._is_forced(now, i, own, torque),
+                        forced=self._why_moved(now, i, own, torque) or stale,
                         linked=linked,
                     )
                     if self._note(arm, why):
@@ -375,16 +382,17 @@ class MeasurementCheck:
             now.begin(i, own, self.q[own], 0.0 * step)
         self._false[arm] = track.why
 
-    def _is_forced(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> bool:
-        """Return whether torques have changed much since the samples of an arm are still."""
+    def _why_moved(self, now: JointMotion, arm: int, own: slice, torque: Array | None) -> str:
+        """Return that torques have changed much since the samples of an arm are still; else ""."""
         if not now.is_still(arm) or torque is None:
             self._torque_then[own] = np.nan
-            return False
+            return ""
         then = self._torque_then[own]
         # This is not called while an arm moves: torques of an earlier rest do not count.
         if now.becomes_still(arm) or np.isnan(then).any():
             then[:] = torque[own]
-        return bool((np.abs(torque[own] - then) > _FORCED * self._effort[own]).any())
+        changed = (np.abs(torque[own] - then) > _FORCED * self._effort[own]).any()
+        return "its torques have changed" if changed else ""
 
 
 def _not_finite(joints: Sequence[str], q: Array, qd: Array) -> Iterator[str]:

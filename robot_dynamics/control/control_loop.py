@@ -173,6 +173,7 @@ class ControlLoop:
                 system.arm_slices,
                 control.command_delay_periods,
                 self._firmer_grip,
+                self._inverse_inertia,
             ),
             period=control.period,
             clock=clock,
@@ -799,6 +800,16 @@ class ControlLoop:
     def _inertia(self, q: Array, held: bool) -> Array:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""
         return (self._laden if held else self._arms).inertia(q)
+
+    def _inverse_inertia(self, q: Array) -> Array | None:
+        """Return joint accelerations (na, na) for unit torques of arms that hold the object."""
+        step = self._last_step
+        if step is None or self.system.object_joint is not None:
+            return None
+        try:
+            return self._arms.inverse_inertia_with_object(q, step.pose)
+        except (RobotDynamicsError, np.linalg.LinAlgError):  # as where a linkage cannot be
+            return None
 
     # -- stop, pause, reset -------------------------------------------------------------------
 

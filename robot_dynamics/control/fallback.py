@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.faults import Response
 from robot_dynamics.control.joint_hold import JointHold
 from robot_dynamics.control.joint_motion import MEMORY_S
-from robot_dynamics.control.lost_arms import LostArms
+from robot_dynamics.control.lost_arms import LostArms, LostMotion, solved
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -23,6 +24,8 @@ _FAST = 10.0  # speed that counts at most where a hold begins [rad/s or m/s]
 _NO_TORQUE = 0.1  # [N m or N]
 _HOLD_PER_DELAY = 0.05  # bandwidth of a joint hold times its delay: what a sampled loop bears
 _HOLD_PER_LAG = 0.25  # bandwidth of a joint hold times the lag of its velocities
+_BACK = 0.05  # from its held position that an arm is brought back [rad or m]
+_REMEMBERED = 64  # torques that were sent: detection takes fewer periods
 _SETTLING_S = 0.05  # in which the torque rate leads from the law's torque to the fallback's
 
 
@@ -44,14 +47,6 @@ def within_rate(torque: Array, last: Array, largest: float) -> Array:
     return torque if size <= largest else last + change * (largest / size)
 
 
-def _solved(matrix: Array, right: Array) -> Array:
-    """Return `matrix^-1 right`; zero for a singular matrix, of a model that has failed."""
-    try:
-        return np.asarray(np.linalg.solve(matrix, right), dtype=float)
-    except np.linalg.LinAlgError:
-        return np.zeros_like(right)
-
-
 class SupportTorque(Protocol):
     """Computes the torque that holds arms up at rest; the safety layer has no model of its own."""
 
@@ -63,12 +58,12 @@ class FallbackTorque:
     """The configured fallback: joints held where they were, gravity with damping, or zero.
 
     A lost arm gets gravity at its last good position and the load that its hold has found until
-    then. It is braked along a prediction: the motion of the model from its last good state on,
-    under the torques that are sent. The torque changes to the fallback's within the torque rate,
-    all joints of an arm by the same share.
+    then. It is braked along a prediction, see `LostMotion`. The torque changes to the fallback's
+    within the torque rate, all joints of an arm by the same share.
 
     Attributes:
         saturated: Indices of joints whose last torque reached its limit.
+        sent: Torques (na,) that were sent until now, the last ones; the safety layer adds them.
         drives_add: Returns the torques that drives add to commands by themselves at positions
             (na,); the joints have them under zero commands. None if drives add no torque.
 
@@ -83,6 +78,7 @@ class FallbackTorque:
             bandwidth of the hold.
         firmer: Computes the torque, beyond the last one (na,), of the firmest grip that control
             may use, at positions (na,); zero by default.
+        inverse_inertia: See `LostMotion`; unknown by default.
     """
 
     def __init__(
@@ -94,6 +90,7 @@ class FallbackTorque:
         arms: Sequence[slice],
         delay: int = 0,
         firmer: Callable[[Array], Array] = np.zeros_like,
+        inverse_inertia: Callable[[Array], Array | None] = lambda q: None,
     ) -> None:
         self._firmer = firmer
         self._settings = settings
@@ -109,7 +106,8 @@ class FallbackTorque:
         self._servo: JointHold | None = None
         self._held_at = np.full(len(effort), np.nan)
         self._measured: tuple[Array, Array] | None = None  # torque and inertia without the model
-        self._predicted: dict[int, tuple[Array, Array]] = {}  # errors, velocities of lost arms
+        self._motion = LostMotion(arms, delay, inverse_inertia)
+        self.sent: deque[Array] = deque(maxlen=_REMEMBERED)
         self.saturated: tuple[int, ...] = ()
 
     def seed(self, support: Array) -> None:
@@ -150,9 +148,18 @@ class FallbackTorque:
         room = np.maximum(self._effort - torque * np.sign(added), 0.0)
         return float(min(1.0, *(room[added != 0.0] / np.abs(added[added != 0.0])), 1.0))
 
-    def move_hold(self, hold: Array) -> None:
-        """Hold the joints at other positions (na,), with the loads that were found."""
-        self._held_at = hold.copy()
+    def move_hold(self, hold: Array, lost: Collection[int] = ()) -> Array:
+        """Hold the joints at other positions, with the loads that were found.
+
+        Args:
+            hold: The positions (na,); the former ones of lost arms.
+            lost: Indices of lost arms.
+
+        Returns:
+            The positions (na,), of lost arms those that are predicted.
+        """
+        self._held_at = self._motion.moved_hold(hold, lost)
+        return self._held_at.copy()
 
     def trust_model(self) -> None:
         """Compute torques from the model again, and reset the loads that the hold has found."""
@@ -170,6 +177,7 @@ class FallbackTorque:
         lost: Collection[int] = (),
         ended: Collection[int] = (),
         lagging: Collection[int] = (),
+        still_s: float = 0.0,
     ) -> Array:
         """Return the torque (na,) to send now.
 
@@ -183,6 +191,7 @@ class FallbackTorque:
             lost: Indices of lost arms.
             ended: Indices of lost arms whose time with gravity compensation is over: zero torque.
             lagging: Indices of arms whose velocities are means over `MEMORY_S`.
+            still_s: Time since the samples of all arms stopped changing; 0 if they did not [s].
         """
         kind, measured = self._settings.fallback, self._measured
         inertia: Array | None = None
@@ -192,14 +201,17 @@ class FallbackTorque:
             wanted = self._zero(q)
         else:
             wanted, inertia = self._gravity(q, held), self._inertia_at(q, held)
-        servo, braking = None, dict[int, Array]()
+        servo, rest = None, wanted
         if inertia is not None:
             if measured is not None or kind == "hold":
                 servo = self._servo_at(hold, qd, period, inertia)
                 for i in lagging:
                     servo.soften(self._arms[i], _HOLD_PER_LAG / MEMORY_S)
-            self._predict(q - hold, qd, lost if measured is None else ())
-            braking = self._add_servo(wanted, inertia, servo, q - hold, qd, lost)
+            predicted = lost if measured is None else ()
+            rest = self._with_loads(wanted, inertia, servo)
+            if self._motion.follow(predicted, q, hold, qd, held=held):
+                self._motion.catch_up(self.sent, rest, period, round(still_s / period))
+            self._add_servo(wanted, inertia, servo, q - hold, qd, lost)
         if measured is not None:
             for i in lost:
                 wanted[self._arms[i]] = last[self._arms[i]]
@@ -217,15 +229,20 @@ class FallbackTorque:
                 wanted[own] = within_rate(wanted[own], last[own], largest)
             else:
                 wanted[own] = np.clip(wanted[own], last[own] - largest, last[own] + largest)
-            if i in braking and inertia is not None:
-                away, speed = self._predicted[i]
-                cut = _solved(inertia[own, own], wanted[own] - unlimited[own])
-                speed += period * (braking[i] + cut)
-                away += period * speed
-            elif servo is not None and i not in lost:
+            if servo is not None and i not in lost:
                 free = wanted[own] == unlimited[own]
                 servo.integrate(own, q[own] - hold[own], free, period)
+        if inertia is not None:
+            self._motion.advance(self.sent, wanted, rest, inertia, period)
         return wanted
+
+    def _with_loads(self, torque: Array, inertia: Array, servo: JointHold | None) -> Array:
+        """Return a support torque (na,) with the loads that a hold has found."""
+        found = torque.copy()
+        if servo is not None:
+            for own in self._arms:
+                found[own] += inertia[own, own] @ servo.load(own)
+        return found
 
     def _servo_at(self, hold: Array, qd: Array, period: float, inertia: Array) -> JointHold:
         """Return the servo that holds joints at positions (na,), a new one if they are new.
@@ -251,20 +268,16 @@ class FallbackTorque:
         error: Array,
         qd: Array,
         lost: Collection[int],
-    ) -> dict[int, Array]:
+    ) -> None:
         """Add the torque of the hold, or of damping without one.
 
         With the whole inertia matrix, including the load, every motion of an arm is damped at the
         same rate, and the sampled loop is stable. Its diagonal alone would damp light motions many
         times more.
-
-        Returns:
-            Accelerations (n,) of the lost arms that are predicted.
         """
-        braking = {}
         for i, own in enumerate(self._arms):
-            if i in self._predicted:
-                away, speed = self._predicted[i]
+            if i in self._motion:
+                away, speed = self._motion[i]
             elif i in lost:  # only the load that a hold found counts
                 away = speed = np.zeros(own.stop - own.start)
             else:
@@ -278,18 +291,6 @@ class FallbackTorque:
             # A velocity near the largest float overflows; the support torque is safe then.
             if np.isfinite(added).all():
                 torque[own] += added
-            if i in self._predicted:
-                braking[i] = acceleration if servo is None else acceleration - servo.load(own)
-        return braking
-
-    def _predict(self, error: Array, qd: Array, lost: Collection[int]) -> None:
-        """Begin the predictions of arms that are newly lost, at their last good state."""
-        speed = np.where(np.isfinite(qd), qd, 0.0)
-        self._predicted = {
-            i: self._predicted.get(i) or (error[own].copy(), speed[own].copy())
-            for i, own in enumerate(self._arms)
-            if i in lost
-        }
 
     def is_zero(self, torque: Array, q: Array) -> bool:
         """Return whether torques (na,) are nearly those of zero commands at positions (na,)."""
@@ -321,7 +322,7 @@ class FallbackTorque:
         found = empty.copy()
         for own in self._arms:
             more = laden[own, own] - empty[own, own]
-            ratio = 1.0 + float(np.trace(_solved(empty[own, own], more)))
+            ratio = 1.0 + float(np.trace(solved(empty[own, own], more)))
             found[own, own] += more / (1.0 + math.sqrt(max(ratio, 1.0)))
         return found
 
@@ -370,6 +371,7 @@ class Fallback:
         self._drives_end = settings.lost_arm_end == "drive_hold"
         self._braking: frozenset[int] = frozenset()
         self._hold, self._holds_next = np.zeros(slices[-1].stop), False
+        self._doubtful: set[int] = set()  # arms with an old held position
         self.disproved = Response.NONE
         self.forget()
 
@@ -401,20 +403,42 @@ class Fallback:
         self.disproved = response
 
     def hold(self, q: Array) -> None:
-        """Hold all joints at positions (na,)."""
-        self._hold = q.copy()
+        """Hold all joints at positions (na,), old ones of lost arms."""
+        self._hold, self._doubtful = q.copy(), set(self.lost)
+
+    def doubt_hold(self, arm: int) -> None:
+        """Hold an arm anew with its next sample, because its time has jumped."""
+        self._doubtful.add(arm)
 
     def hold_next(self) -> None:
         """Hold all joints at the positions passed to the next call of `torque`."""
         self._holds_next = True
 
-    def move_hold(self, q: Array) -> None:
-        """Hold all joints at positions (na,) because an arm came back, where these are known.
+    def take_back(self, arms: Collection[int], q: Array) -> None:
+        """Hold arms that came back, with the others as they hold one object.
 
-        A closed chain between an old and a new position would be stressed more and more.
+        A closed chain between an old and a new position would be stressed more and more. An arm
+        that was held before it was lost, and is near that place, is brought back there: else
+        samples that fail again and again would let it creep.
+
+        Args:
+            arms: Numbers of the arms.
+            q: Last good positions (na,).
         """
-        self._hold = np.where(np.isfinite(q), q, self._hold)
-        self.torques.move_hold(self._hold)
+        for i in arms:
+            own = self._slices[i]
+            if i in self._doubtful or np.abs(q[own] - self._hold[own]).max() > _BACK:
+                self.move_hold(q)
+                return
+
+    def move_hold(self, q: Array) -> None:
+        """Hold all joints at positions (na,) where these are known, with the loads found."""
+        known = np.isfinite(q)
+        for i in self.lost:
+            known[self._slices[i]] = False
+        self._hold = np.where(known, q, self._hold)
+        self._doubtful = set(self.lost)
+        self._hold = self.torques.move_hold(self._hold, self.lost)
 
     def torque(
         self,
@@ -426,6 +450,7 @@ class Fallback:
         held: bool,
         false: Collection[str] = (),
         lagging: Collection[str] = (),
+        still_s: float = 0.0,
     ) -> Array:
         """Return the torque (na,) to send now.
 
@@ -437,9 +462,11 @@ class Fallback:
             held: Whether the object is held, so that its weight counts.
             false: Names of the arms with false samples.
             lagging: Names of the arms whose velocities are means over `MEMORY_S`.
+            still_s: Time since the samples of all arms stopped changing; 0 if they did not [s].
         """
         if self._holds_next:
-            self._hold, self._holds_next = q.copy(), False
+            self._holds_next = False
+            self.hold(q)
         # Only brakes are a safe end of commands: other drives fall, or keep the last torque. They
         # brake an arm with false samples as soon as the last torque that it got is the fallback's.
         ending = self._braking if self._drives_end else range(len(self._arms))
@@ -460,6 +487,7 @@ class Fallback:
             lost=self.lost,
             ended=ended,
             lagging=self._numbers(lagging),
+            still_s=still_s,
         )
 
     def _numbers(self, names: Collection[str]) -> list[int]:

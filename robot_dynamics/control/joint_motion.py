@@ -4,8 +4,8 @@
 
 For each joint the change of its position is compared with the integral of its velocity over the
 last twentieth of a second. They differ if a velocity has the wrong sign or unit, or a position
-jumps. An arm is stale if its samples stay the same to the last bit while another arm moves the
-rigid object that both hold.
+jumps. An arm is stale if its samples stay the same to the last bit although their own velocities
+tell of motion, or another arm moves the rigid object that both hold.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _SHARE = 0.3  # of the way in that time, that the lag of a velocity filter cause
 _LATE_S = 4e-3  # between the instants of a position and its velocity [s]
 _STILL = 10  # samples that are the same to the last bit
 _MOVED = 4e-3  # way of another arm meanwhile [rad or m]
+_TOLD = 1e-3  # way meanwhile by velocities that are the same as well [rad or m]
 LOOK_S = 0.02  # between two looks for arms that do not move [s]
 _LOOKS = 2  # at least, after which an arm that was to move counts as still
 _ASKED_M = 1e-3  # way of its grasp, which moves a joint by as much [m, rad]
@@ -92,7 +93,7 @@ class JointMotion(NamedTuple):
         doubt: Array,
         *,
         passed: float,
-        forced: bool,
+        forced: str,
         linked: bool,
     ) -> str:
         """Return a sentence about false samples of an arm; empty if they are consistent.
@@ -106,7 +107,7 @@ class JointMotion(NamedTuple):
             doubt: Part of what encoders and filters may cause that is allowed (na,): 1 where
                 nothing else speaks against the arm.
             passed: Time between these samples and those before [s].
-            forced: Whether torques have changed so much that an arm must have moved.
+            forced: Why the arm must have moved, if it must.
             linked: Whether all arms hold one rigid object, so that no arm can move alone.
         """
         names = tuple(joints)
@@ -114,12 +115,16 @@ class JointMotion(NamedTuple):
         # Before the last step, which may be false.
         others = [np.abs(before.since[their]).max() for their in slices if their != own]
         other_moves = linked and max(others, default=0.0) > _MOVED
-        if self.is_still(arm) and (other_moves or forced):
-            since = "another arm moves" if other_moves else "its torques have changed"
+        told = float(np.abs(self.qd[own]).max() * self.per_arm[arm, 0])
+        if told > _TOLD:
+            forced = "they tell of motion"
+        elif other_moves:
+            forced = "another arm moves"
+        if self.is_still(arm) and forced:
+            count = int(self.per_arm[arm, 1])
             return (
-                f"its positions and velocities are the same in {int(self.per_arm[arm, 1])} "
-                f"samples while {since}; expected new measurements, not stale data under new time "
-                "stamps."
+                f"its positions and velocities are the same in {count} samples while {forced}; "
+                "expected new measurements, not stale data under new time stamps."
             )
         # Before the last step.
         way = np.maximum(self.way[own] - np.abs(self.q[own] - before.q[own]), 0.0)

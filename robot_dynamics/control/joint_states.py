@@ -240,7 +240,7 @@ class JointStates:
         """Return a sentence about the arm whose samples are older than a limit, if any.
 
         The age is the mean over the control instants of the last half second of the present time
-        minus the stamp. Negative ages and ages above 1 s come from clocks that differ, or from
+        minus the stamp. Ages beyond 1 s, and negative means, come from clocks that differ, or from
         simulated time, and say nothing about the delay.
 
         Args:
@@ -248,8 +248,9 @@ class JointStates:
         """
         if not self._ages:
             return ""
-        ages = np.mean(self._ages, axis=0)
-        ages[ages > _LARGEST_AGE_S] = 0.0
+        every = np.array(self._ages)
+        plausible = np.abs(every) <= _LARGEST_AGE_S
+        ages = np.where(plausible, every, 0.0).sum(axis=0) / np.maximum(plausible.sum(axis=0), 1)
         oldest = int(np.argmax(ages))
         if ages[oldest] <= largest_s:
             return ""

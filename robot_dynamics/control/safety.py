@@ -282,11 +282,11 @@ class SafetyLayer(FaultLatch):
         else:
             found, back = arms.take_good(now, lost)
             if back:
-                self.fallback.move_hold(arms.q)
+                self.fallback.take_back(back, arms.q)
             if not self.in_charge:  # whoever moves the arms may give them other sensors
                 arms.measurement.begin()
             for one in found:
-                self.trip(now, one)
+                self.trip(now, one, judged=True)
         if arms.watches:
             for one in arms.stale(now):
                 self.trip(now, one)
@@ -336,7 +336,7 @@ class SafetyLayer(FaultLatch):
             if step is not None:
                 sent = self._checked(now, step, wanted, wrists, ramped)
                 if self.law_runs:
-                    self._last[:] = sent
+                    self._note(sent)
                     return sent
         arms = self.arms
         torque = self.fallback.torque(
@@ -347,9 +347,15 @@ class SafetyLayer(FaultLatch):
             held=self.object_held,
             false=arms.measurement.false_arms,
             lagging=arms.measurement.differenced_arms,
+            still_s=arms.measurement.still_s,
         )
-        self._last[:] = torque
+        self._note(torque)
         return torque
+
+    def _note(self, torque: Array) -> None:
+        """Keep a torque that is sent (na,)."""
+        self._last = torque.copy()
+        self.fallback.torques.sent.append(self._last)
 
     def _checked(
         self, now: int, step: LawStep, torque: Array, wrists: Array | None, ramped: bool
@@ -391,15 +397,21 @@ class SafetyLayer(FaultLatch):
                 known.add(subject)
                 self.warnings += ((now, sentence),)
 
-    def trip(self, now: int, found: Finding) -> bool:
-        """Begin the response to a fault; see `FaultLatch.trip`."""
+    def trip(self, now: int, found: Finding, *, judged: bool = False) -> bool:
+        """Begin the response to a fault; see `FaultLatch.trip`.
+
+        Args:
+            now: Current time.
+            found: The fault.
+            judged: Whether it is the check's finding about the last samples.
+        """
         fallback, arms = self.fallback, self.arms
         ran = self.law_runs or self.state is State.INACTIVE
         new = super().trip(now, found)
         if found.cause is Cause.ARM_LOST and found.subject in arms.names and self.in_charge:
             lost = arms.names.index(found.subject)
             if lost not in fallback.lost:
-                arms.lose(lost)
+                arms.lose(lost, judged=judged)
             fallback.lost.lose(lost, now)  # anew by every bad sample
         if not new:
             return False
@@ -420,6 +432,7 @@ class SafetyLayer(FaultLatch):
     def time_jumped(self, arm: str) -> None:
         """Report a jump of time: an arm's clock was set, or its simulator reset."""
         self.arms.time_jumped(arm)
+        self.fallback.doubt_hold(self.arms.names.index(arm))
 
     def stop(self, now: int, sentence: str = "stopped on request.") -> None:
         """Hand over to the fallback and stay there until `reset`; also before a start."""

@@ -38,6 +38,23 @@ def test_shares_of_the_load_in_the_hands_hold_the_object_up(supervised):
     assert np.abs(torque - alone).max() > 1.0  # the load matters
 
 
+def test_arms_that_hold_an_object_move_with_it(supervised):
+    """As in the closed-loop dynamics of arms and object, if the object is in the hands."""
+    pilot, q = supervised
+    system, pose = pilot.system, pilot.law.object_pose(q)
+    robot, at = Robot(system.model), system.positions(q)
+    at[system.object_q] = pose
+    rest, tau = np.zeros(system.model.nv), np.zeros(system.model.nv)
+    tau[system.v_index] = np.linspace(-1.0, 1.0, len(q))
+    change = robot.forward_dynamics(at, rest, tau) - robot.forward_dynamics(at, rest, rest)
+    found = ArmModel(system).inverse_inertia_with_object(q, pose)
+    wanted = change[system.v_index]
+    np.testing.assert_allclose(found @ tau[system.v_index], wanted, atol=1e-8)
+    for gap, known in ((0.049, True), (0.051, False)):
+        elsewhere = pose + gap * np.eye(7)[2]
+        assert (ArmModel(system).inverse_inertia_with_object(q, elsewhere) is not None) == known
+
+
 def test_one_evaluation_serves_both(supervised, monkeypatch):
     """Of positions that were asked for last; what callers do to results or positions is theirs."""
     pilot, q = supervised

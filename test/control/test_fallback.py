@@ -7,8 +7,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.control.fallback import FallbackTorque, within_rate
-from robot_dynamics.control.lost_arms import LostArms
+from robot_dynamics.control.clock import LockstepClock
+from robot_dynamics.control.fallback import Fallback, FallbackTorque, within_rate
+from robot_dynamics.control.lost_arms import LostArms, LostMotion
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -389,3 +390,138 @@ def test_the_fastest_joint_rules_and_the_direction_stays():
     """A change of 4 and -2 where 1 is allowed is one of 1 and -0.5."""
     found = within_rate(np.array([5.0, -4.0]), np.array([1.0, -2.0]), 1.0)
     assert found == pytest.approx([2.0, -2.5], abs=1e-15)
+
+
+# -- the predicted motion of lost arms
+
+
+HALF = 0.5 * np.eye(4)
+
+
+def as_one(delay=0, matrix=HALF):
+    """Return the motion of two arms that are predicted as one mechanism."""
+    return LostMotion(ARMS, delay, lambda q: matrix)
+
+
+@pytest.mark.parametrize(
+    ("lost", "held", "matrix", "rate"),
+    [
+        ((0, 1), True, HALF, 0.5),
+        ((0, 1), False, HALF, 1.0),
+        ((0,), True, HALF, 1.0),
+        ((0, 1), True, None, 1.0),
+        ((0, 1), True, np.full((4, 4), np.nan), 1.0),
+    ],
+)
+def test_arms_that_are_all_lost_move_as_one(lost, held, matrix, rate):
+    """With the object between them, if its place is known; else each by its own inertia."""
+    motion = as_one(matrix=matrix)
+    motion.follow(lost, Q, Q, ZERO, held=held)
+    motion.advance([], np.ones(4), ZERO, np.diag([1.0, 2.0, 4.0, 8.0]), 0.1)
+    away, speed = motion[0]
+    alone = [0.1, 0.05] if rate == 1.0 else [0.05, 0.05]
+    np.testing.assert_allclose(speed, alone)
+    np.testing.assert_allclose(away, 0.1 * speed)
+    assert (1 in motion) == (len(lost) == 2)
+
+
+@pytest.mark.parametrize(("delay", "acting"), [(0, 5.0), (1, 3.0), (2, 2.0), (4, 5.0)])
+def test_a_prediction_follows_the_torque_that_acts(delay, acting):
+    """The new one without a delay, and as long as the delayed one is not known."""
+    motion = as_one(delay)
+    motion.follow((0, 1), Q, Q, ZERO, held=True)
+    sent = [one * np.ones(4) for one in (1.0, 2.0, 3.0)]
+    motion.advance(sent, np.full(4, 5.0), np.ones(4), np.eye(4), 0.1)
+    np.testing.assert_allclose(motion[1][1], 0.1 * 0.5 * (acting - 1.0))
+
+
+@pytest.mark.parametrize(
+    ("delay", "count", "torques"), [(0, 2, [4, 8]), (1, 2, [2, 4]), (1, 9, [1, 2, 4]), (9, 1, [])]
+)
+def test_a_prediction_begins_with_the_last_good_sample(delay, count, torques):
+    """Under the torques that acted since, as far as they are kept."""
+    motion = as_one(delay)
+    assert motion.follow((0, 1), Q, Q - 0.1, QD, held=True)
+    motion.catch_up([one * np.ones(4) for one in (1.0, 2.0, 4.0, 8.0)], ZERO, 0.1, count)
+    speed, away = QD[:2].copy(), np.full(2, 0.1)
+    for torque in torques:
+        speed = speed + 0.1 * 0.5 * torque
+        away = away + 0.1 * speed
+    np.testing.assert_allclose(motion[0], (away, speed))
+
+
+def test_only_arms_that_are_lost_at_once_have_one_last_good_sample():
+    """Of others the time since then differs; who is back is no longer predicted."""
+    motion = as_one()
+    assert not motion.follow((0,), Q, Q, QD, held=True)
+    assert not motion.follow((0, 1), Q, Q, QD, held=True)
+    assert not motion.follow((0, 1), Q, Q, QD, held=True)
+    assert not motion.follow((1,), Q, Q, QD, held=True)
+    assert 0 not in motion
+    alone = LostMotion(ARMS, 0, lambda q: None)
+    assert alone.follow((0, 1), Q, Q, QD, held=True)
+    alone.catch_up([np.ones(4)], ZERO, 0.1, 1)  # torques of one arm alone move no object
+    np.testing.assert_allclose(alone[0][1], QD[:2])
+
+
+def test_stale_samples_of_all_arms_are_made_up_for():
+    """The speed that control gave the arms meanwhile is braked; here a doubled one."""
+    f = fallback(lambda q, held: ZERO)
+    f._motion = as_one()
+    f.sent.extend([np.zeros(4)] * 3 + [QD] * 10)
+    tau = f.torque(Q, 0.5 * QD, Q, ZERO, 0.1, held=True, lost=(0, 1), still_s=1.0)
+    np.testing.assert_allclose(tau, -2.0 * 5.0 * INERTIA * QD)
+    assert f.sent.maxlen == 64
+
+
+# -- the places at which arms are held
+
+
+def held_arms():
+    """Return the fallback of both arms, which holds them at `Q`."""
+    settings = SafetySettings(torque_rate=np.inf, fallback="hold", fallback_bandwidth=5.0)
+    held = Fallback(fallback(fallback="hold"), "ab", ARMS, settings, LockstepClock(0.002), 0.002)
+    held.hold(Q)
+    return held
+
+
+@pytest.mark.parametrize(("away", "stays"), [(0.0498, True), (0.0502, False), (-0.0502, False)])
+def test_an_arm_that_comes_and_goes_does_not_creep(away, stays):
+    """It is brought back to its place, unless it is more than 0.05 rad away."""
+    held = held_arms()
+    held.lost.lose(0, 5)
+    held.lost.take_back(0, 6)
+    q = Q + np.array([0.0, away, 0.01, 0.0])
+    held.take_back([0], q)
+    np.testing.assert_array_equal(held._hold, Q if stays else q)
+
+
+def test_an_arm_is_held_anew_if_its_place_was_not_known():
+    """Because it was lost when the hold began, or its time jumped; once."""
+    held, q = held_arms(), Q + 0.01
+    held.lost.lose(0, 5)
+    held.hold(Q)
+    held.lost.take_back(0, 6)
+    held.take_back([0], q)
+    np.testing.assert_array_equal(held._hold, q)
+    held.take_back([0], q + 0.01)
+    np.testing.assert_array_equal(held._hold, q)
+    held.doubt_hold(1)
+    held.take_back([0], q + 0.01)
+    np.testing.assert_array_equal(held._hold, q)
+    held.take_back([1], q + 0.01)
+    np.testing.assert_array_equal(held._hold, q + 0.01)
+
+
+def test_an_arm_that_stays_lost_is_held_where_it_is_predicted():
+    """And not where it was seen last, when the other one comes back and is held elsewhere."""
+    held = held_arms()
+    for arm in (0, 1):
+        held.lost.lose(arm, 5)
+    held.torque(5, Q, QD, ZERO, held=True)
+    away = held.torques._motion[1][0].copy()
+    assert np.abs(away).min() > 5e-4
+    held.lost.take_back(0, 6)
+    held.take_back([0], Q + 0.1)
+    np.testing.assert_allclose(held._hold, [*(Q + 0.1)[:2], *(Q[2:] + away)])
+    np.testing.assert_array_equal(held.torques._motion[1][0], 0.0)

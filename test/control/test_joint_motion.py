@@ -96,11 +96,33 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
     """Beyond a twentieth of what the drive can give [N m]."""
     torque = np.zeros((100, 4))
     torque[50:, 3] = change
-    found, at = judge(np.ones((100, 4)), np.zeros((100, 4)), torque=torque)
+    found, at = judge(np.ones((100, 4)), np.zeros((100, 4)), torque=torque, linked=False)
     assert (at is not None) == noticed
     if noticed:
         assert found.subject == "right"
         assert "torques have changed" in found.sentence
+
+
+@pytest.mark.parametrize(("told", "noticed"), [(0.98e-3, False), (1.02e-3, True)])
+def test_an_arm_that_tells_nothing_new_but_a_velocity(told, noticed):
+    """By which it has moved by more than a milliradian meanwhile, in eleven samples or more."""
+    q, qd = np.ones((12, 4)), np.zeros((12, 4))
+    qd[:, 3] = -told / (11 * PERIOD)
+    found, at = judge(q, qd, linked=False)
+    assert at == (11 if noticed else None)
+    assert not noticed or (found.subject == "right" and "they tell of motion" in found.sentence)
+
+
+def test_the_time_without_anything_new():
+    """Counts if the samples of all arms are false for that."""
+    check = Measurements(ARMS, LIMITS)
+    q, qd = np.ones(4), np.array([0.1, 0.0, 0.1, 0.0])
+    for i in range(14):
+        check.passes(q, qd, passed=PERIOD)
+        told = i * PERIOD if i > 10 else 0.0
+        assert check.still_s == pytest.approx(told)
+    check.passes(q, qd + 1e-3 * np.eye(4)[2], passed=PERIOD)
+    assert check.still_s == 0.0
 
 
 def test_torques_of_an_earlier_rest_do_not_count():

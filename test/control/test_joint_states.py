@@ -480,6 +480,8 @@ def test_ages_by_other_clocks_are_not_judged():
         assert aged(age, age).age_warning(0.005) == ""
         assert "arm 'right'" in aged(age, 0.01).age_warning(0.005)
     assert "arm 'left' are 990 ms" in aged(0.99, 0.99).age_warning(0.005)
+    for age in (-1e12, -1.01, 1.01):  # one alone does not count
+        assert "are 6 ms old" in aged(0.006, 0.006, aged(age, age), count=9).age_warning(0.005)
 
 
 def test_the_age_is_a_mean_over_half_a_second():

@@ -5,6 +5,7 @@
     python test/support/limits.py                      # all of them; goes on where it was stopped
     python test/support/limits.py control/safety.py    # those of some files
     python test/support/limits.py --list               # what would be changed
+    python test/support/limits.py --sample             # the sample of test_limits.py, see below
 
 The list is made from the source. Changed are
 
@@ -18,6 +19,9 @@ The list is made from the source. Changed are
 
 Each is tried in a copy of the tree, against the tests of its own file. What no test notices and
 cannot be noticed stands in `limit_exceptions.txt`, with the reason.
+
+For the mutations of the sample `limit_sample.txt` names the test that noticed each one last, which
+is tried first. `--sample` writes it; one that is old or wrong only costs time.
 """
 
 from __future__ import annotations
@@ -33,16 +37,23 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from robot_dynamics.compile import cache
+from robot_dynamics.compile.cache import folder_of_kernels
+from robot_dynamics.compile.host import Host
 
 ROOT = Path(__file__).resolve().parents[2]
 EXCEPTIONS = Path(__file__).with_name("limit_exceptions.txt")
+NOTICED = Path(__file__).with_name("limit_sample.txt")
 RESULTS = ROOT / "build" / "limits.jsonl"
 SHARE = 0.95  # of all mutations that tests have to notice
+COUNT = 40  # mutations of the sample
 #: Tests of each file, in `test`; the quick ones first.
 TESTS = {
     "control/safety.py": ["control/test_safety.py"],
@@ -83,14 +94,17 @@ TESTS = {
     "app/recordings/blocking.py": ["app/recordings/test_blocking.py"],
     "app/recordings/tracking.py": ["app/runs/test_report.py"],
 }
-#: Files whose formulas are compiled: kernels from the cache would be those of the right formulas.
-TRACED = (
-    "step_check.py",
-    "joint_motion.py",
-    "wrench_residual.py",
-    "torque_limits.py",
-    "admittance_program.py",
-)
+#: Kernels of files whose formulas are compiled, by the beginnings of their keys: those from the
+#: cache would be those of the right formulas.
+KERNELS = {
+    "control/step_check.py": (b"step_check",),
+    "control/joint_motion.py": (b"joint_motion",),
+    "control/wrench_residual.py": (b"step_check",),
+    "control/torque_limits.py": (b"torque_limits", b"hybrid_law", b"jointed_law"),
+    "control/admittance_program.py": (
+        *(b"outside_wrench", b"compliance", b"displaced_row", b"joint_step"),
+    ),
+}
 LONGEST_S = 240  # processor time of the tests of one mutation; beyond it is noticed
 _TURNED = {ast.Lt: ">", ast.Gt: "<", ast.LtE: ">=", ast.GtE: "<="}
 _SIGNS = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">="}
@@ -333,7 +347,7 @@ class _Places(ast.NodeVisitor):
         return int(self._starts[node.end_lineno - 1] + node.end_col_offset)
 
 
-def sample(count: int) -> list[Mutation]:
+def sample(count: int = COUNT) -> list[Mutation]:
     """Return a fixed sample of the mutations that tests have to notice.
 
     A change of the source changes little of it: it is taken by names.
@@ -345,9 +359,24 @@ def sample(count: int) -> list[Mutation]:
 
 def exceptions() -> dict[str, str]:
     """Return the reasons why mutations are not noticed, by their names."""
-    lines = EXCEPTIONS.read_text(encoding="utf-8").splitlines()
+    return _pairs(EXCEPTIONS)
+
+
+def last_noticed() -> dict[str, str]:
+    """Return the tests that noticed the mutations of the sample, by their names, if they exist."""
+    found = {}
+    for name, test in _pairs(NOTICED).items():
+        file, _, function = test.partition("::")
+        path = ROOT / file
+        if path.is_file() and f"def {function}(" in path.read_text(encoding="utf-8"):
+            found[name] = test
+    return found
+
+
+def _pairs(path: Path) -> dict[str, str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if line and not line.startswith("#")]
-    return {name: reason.strip() for name, reason in zip(lines[::2], lines[1::2], strict=True)}
+    return {name: text.strip() for name, text in zip(lines[::2], lines[1::2], strict=True)}
 
 
 def _left_out(folder: str, names: Sequence[str]) -> set[str]:
@@ -380,58 +409,76 @@ class Copies:
             ]
         )
         self._free: Queue[Path] = Queue()
+        self._cache = Path(self._folder.name, "cache")
 
     def __enter__(self) -> Copies:
         for i in range(self._jobs):
             copy = Path(self._folder.name, str(i))
             shutil.copytree(ROOT, copy, ignore=_left_out, symlinks=True)
             self._free.put(copy)
+        known = folder_of_kernels()
+        if known is not None and known.is_dir():  # they are of the sources without mutations
+            shutil.copytree(known, self._cache)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
-    def results(self, wanted: Sequence[Mutation]) -> Iterator[Result]:
+    def results(
+        self, wanted: Sequence[Mutation], first: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[Result]:
         """Yield the results of some mutations, in any order.
+
+        Args:
+            wanted: The mutations.
+            first: Test that is tried before all others of its file, by the mutation's name.
 
         Raises:
             RuntimeError: If tests fail without a mutation.
         """
         with ThreadPoolExecutor(self._jobs) as pool:
             try:
-                files = list(dict.fromkeys(one.file for one in wanted))
-                for file, failed in zip(files, pool.map(self._unchanged, files), strict=True):
-                    if failed:
-                        raise RuntimeError(f"{file}: {failed} fails although nothing is changed.")
-                yield from pool.map(self._result, wanted)
+                alone = sorted({first[one.name] for one in wanted if one.name in first})
+                files = dict.fromkeys(one.file for one in wanted if one.name not in first)
+                runs = [_tests(file) for file in files]
+                runs += [alone[i :: self._jobs] for i in range(self._jobs)]
+                for _ in pool.map(self._require_passed, filter(None, runs)):
+                    pass
+                yield from pool.map(lambda one: self._result(one, first.get(one.name)), wanted)
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _unchanged(self, file: str) -> str:
+    def _require_passed(self, tests: Sequence[str]) -> None:
         copy = self._free.get()
         try:
-            return self._failed(copy, file)
+            failed = self._failed(copy, tests)
         finally:
             self._free.put(copy)
+        if failed:
+            raise RuntimeError(f"{failed} fails although nothing is changed.")
 
-    def _result(self, mutation: Mutation) -> Result:
+    def _result(self, mutation: Mutation, first: str | None) -> Result:
         copy = self._free.get()
         path = copy / "robot_dynamics" / mutation.file
         source = path.read_bytes()
         try:
             path.write_bytes(mutation.apply(source))
-            return Result(mutation, self._failed(copy, mutation.file))
+            failed = self._failed(copy, [first], mutation) if first else ""
+            whole = not failed
+            if whole:
+                failed = self._failed(copy, _tests(mutation.file), mutation)
         finally:
             path.write_bytes(source)
             self._free.put(copy)
+        if first and whole:
+            self._require_passed(_tests(mutation.file))
+        return Result(mutation, failed)
 
-    def _failed(self, copy: Path, file: str) -> str:
-        """Return the first test of a file that fails in a copy; "" if none does."""
+    def _failed(self, copy: Path, tests: Sequence[str], mutation: Mutation | None = None) -> str:
+        """Return the first test that fails in a copy; "" if none does."""
         with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
             report = Path(folder, "report")
-            cache = folder if file.endswith(TRACED) else os.path.join(self._folder.name, "cache")
-            tests = [f"test/{test}" for test in TESTS[file]]
-            arguments = str(copy), tests, str(report), cache
+            arguments = str(copy), tests, str(report), str(self._cache), mutation
             process = self._context.Process(target=_run_tests, args=arguments)
             process.start()
             process.join()
@@ -454,10 +501,29 @@ class _FirstFailure:
             self.failed = self.failed or f"{report.nodeid} cannot be imported"
 
 
-def _run_tests(copy: str, tests: list[str], report: str, cache: str) -> None:
+def _tests(file: str) -> list[str]:
+    """Return the tests of a file, from the root of the tree."""
+    return [f"test/{test}" for test in TESTS[file]]
+
+
+def _name_kernels_of(mutation: Mutation) -> None:
+    """Give the kernels with changed formulas names of their own in the cache."""
+    own, name = KERNELS.get(mutation.file, ()), cache.entry_name
+
+    def named(key: bytes, host: Host, lanes: int) -> str:
+        return name(key + mutation.name.encode() if key.startswith(own) else key, host, lanes)
+
+    cache.entry_name = named
+
+
+def _run_tests(
+    copy: str, tests: list[str], report: str, folder: str, mutation: Mutation | None
+) -> None:
     """Run tests in a copy, in a process of its own, and write down which one failed first."""
     import pytest
 
+    if mutation is not None:
+        _name_kernels_of(mutation)
     # Of processor time: other processes must not make a difference.
     resource.setrlimit(resource.RLIMIT_CPU, (LONGEST_S, LONGEST_S))
     os.chdir(copy)
@@ -465,7 +531,7 @@ def _run_tests(copy: str, tests: list[str], report: str, cache: str) -> None:
     for stream in (1, 2):
         os.dup2(null, stream)
     sys.dont_write_bytecode = True  # of mutated files, whose time of change may be the same
-    os.environ |= {"ROBOT_DYNAMICS_CACHE_DIR": cache, "PYTHONPATH": copy}
+    os.environ |= {"ROBOT_DYNAMICS_CACHE_DIR": folder, "PYTHONPATH": copy}
     # What was imported beforehand finds the rest in the copy.
     sys.path[:] = [copy, *(place for place in sys.path if place != str(ROOT))]
     for name, module in list(sys.modules.items()):
@@ -527,13 +593,14 @@ def main() -> bool:
     parser = argparse.ArgumentParser(description="Mutate limits; tests have to notice it.")
     parser.add_argument("files", nargs="*", metavar="FILE", help=f"of {', '.join(TESTS)}")
     parser.add_argument("--list", action="store_true", help="list the mutations alone")
+    parser.add_argument("--sample", action="store_true", help=f"try and write {NOTICED.name}")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--results", type=Path, default=RESULTS, help="file that is gone on with")
     chosen = parser.parse_args()
     unknown = sorted(set(chosen.files) - set(TESTS))
     if unknown:
         parser.error(f"{unknown[0]} has no limits that are listed; expected {', '.join(TESTS)}.")
-    every = mutations(chosen.files or TESTS)
+    every = sample() if chosen.sample else mutations(chosen.files or TESTS)
     if chosen.list:
         print("\n".join(one.name for one in every))
         return True
@@ -550,7 +617,17 @@ def main() -> bool:
                 print(
                     f"{len(results)}/{len(every)} {result.mutation.name} -- {verdict}", flush=True
                 )
-    return _conclude(results, whole=not chosen.files)
+    if chosen.sample:
+        lines = [
+            f"{one.mutation.name}\n    {one.test.partition('[')[0]}\n"
+            for one in results
+            if "::" in one.test
+        ]
+        NOTICED.write_text(_ABOUT_SAMPLE + "".join(sorted(lines)), encoding="utf-8")
+    return _conclude(results, whole=not chosen.files and not chosen.sample)
+
+
+_ABOUT_SAMPLE = "# Mutations of the sample, and the test that noticed each one last.\n"
 
 
 def _conclude(results: Sequence[Result], *, whole: bool) -> bool:
