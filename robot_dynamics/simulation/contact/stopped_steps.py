@@ -42,7 +42,7 @@ class StoppedSteps:
         """Advance by a period; see `TimeStepping.run`. Forces of stops are left out."""
         steps = self.steps
         if not self.at_stop:
-            reach = _NEAR + 2.0 * period * float(np.abs(steps.v).max())
+            reach = _NEAR + 2.0 * period * max(map(abs, steps.v.tolist()))
             before = steps.saved() if self._stops.room(steps.q) < reach else None
             forces = steps.run(force, period, count)
             if before is None or not self._stops.room(steps.q) < 0.0:
