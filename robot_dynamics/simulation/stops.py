@@ -72,6 +72,6 @@ def least(values: Vector) -> float:
     """Return the least of some values, or NaN if there is one among them."""
     found = values[0]
     for i in range(1, len(values)):
-        if values[i] < found or not values[i] == values[i]:
+        if found == found and not values[i] >= found:
             found = values[i]
     return found

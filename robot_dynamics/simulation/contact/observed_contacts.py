@@ -59,9 +59,8 @@ class _Shown(NamedTuple):
 
     points: Matrix  #: Their positions in the world (n, 3).
     axes: Tensor  #: Their tangents and normals in the world, as rows (n, 3, 3).
-    #: Of those that open: forces and moments along the axes (c, 3), without spin moments of points.
-    forces: Matrix
-    moments: Matrix
+    forces: Matrix  #: Of those that open along the axes (c, 3).
+    moments: Matrix  #: About the axes, by arms (c, 3); zero of points on surfaces.
     normals: Matrix  #: The arm's z axis along the axes (c, 3); that of a point is the normal.
 
 
@@ -292,8 +291,8 @@ def write_rotation(R: Matrix, q: Vector, at: int) -> None:
 
 @routine
 def show_contacts(
-    terms: StepTerms, arms: ArmContacts, pushes: Indices, frames: Tensor, object_q: int, rows: Rows,
-    seen: SeenContacts, shown: _Shown,
+    terms: StepTerms, arms: ArmContacts, pushes: Indices, frames: Tensor, object_q: int,
+    rows: Rows, seen: SeenContacts, shown: _Shown,
 ) -> None:  # fmt: skip
     """Write places, axes and forces of contacts, after `see_wrenches`.
 

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from robot_dynamics.arrays import Array
 from robot_dynamics.simulation.contact.time_stepping import SavedMotion, TimeStepping
 from robot_dynamics.simulation.scene import RobotScene, Scene
