@@ -92,7 +92,7 @@ class ControlLoop:
     """A control law, the safety layer before and after it, and the samples that both work on.
 
     The constructor compiles everything that a fault needs, before arms move.
-    It has 31 attributes, because samples, law, safety and the parts that watch them meet here.
+    It has 32 attributes, because samples, law, safety and the parts that watch them meet here.
 
     Attributes:
         law: Computes the torques, or observes for a user-defined controller.
@@ -108,6 +108,7 @@ class ControlLoop:
         joint_states: Joint states that came over topics.
         wrist_sensors: What is subtracted from what wrist sensors measure.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
+        object_box: Corners of the object's box (2, 3) [m] in its frame; None without.
         object_pose: Stream of the measured pose and twist of the object (13,) over a topic; None
             if the law takes none.
 
@@ -122,6 +123,7 @@ class ControlLoop:
         friction: Largest friction of the surfaces that the object pushes on.
         streams: Properties of samples over topics; None if only `update` is used.
         controller: User-defined controller, which computes the torques instead of the law.
+        like: A loop for the same system, from which models of the arms are taken.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -139,14 +141,19 @@ class ControlLoop:
         friction: float = 0.0,
         streams: Streams | None = None,
         controller: RunningController | None = None,
+        like: ControlLoop | None = None,
     ) -> None:
         self.law, self.clock, self.controller = law, clock, controller
         self.system = system = law.system
         self._control, self._ramp_ticks = control, control.ramp_ticks
         held = law if isinstance(law, HoldsObject) else None
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
-        self._arms = ArmModel(system)
-        self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
+        if like is not None:
+            self._arms, self._laden = like._arms, like._laden
+        else:
+            self._arms = ArmModel(system)
+            self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
+        self.object_box = object_box
         self._proximity = proximity = Proximity(system, settings, object_box)
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and held:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import load_kernel, trace
+from robot_dynamics.compile import shared_kernel, trace
 from robot_dynamics.compile.routine import Vector, routine
 from robot_dynamics.contact.points import Configuration, limits_of
 from robot_dynamics.model import Model
@@ -47,7 +47,7 @@ class Stops:
         self.items = tuple(item for item in found if item.phi(there) >= -_DEEP)
         if self.items:
             program = trace(self._run(model), "stops", {"q": model.nq})
-            kernel = load_kernel(b"stops\0" + program.fingerprint, lambda: program, lanes=1)
+            kernel = shared_kernel(b"stops\0" + program.fingerprint, lambda: program, lanes=1)
             self._q, gaps = np.zeros(model.nq), np.zeros(len(self.items))
             self._find, self._least = kernel.bind_arrays(None, [self._q], [gaps]), least.bind(gaps)
 

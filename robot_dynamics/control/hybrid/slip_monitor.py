@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -263,6 +264,13 @@ class SlipWatch:
     def recorded_warnings(self) -> list[str]:
         """Warnings for the recording: about the plan, or else the issued ones."""
         return list(self.foreseen or self._filter.issued)
+
+    def twin(self) -> SlipWatch:
+        """Return a monitor of the same plan, with warnings of its own."""
+        other = copy(self)
+        other._filter = copy(self._filter)
+        other.begin()
+        return other
 
     def begin(self) -> SlipReport:
         """Reset to the plan, and return the margins at its start."""
