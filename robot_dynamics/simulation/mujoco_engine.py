@@ -35,6 +35,7 @@ from robot_dynamics.simulation.mujoco_model import (
     POINT,
     UNBOUNDED,
     addresses,
+    count_arms,
     mass_properties,
     mujoco_xml,
 )
@@ -81,6 +82,7 @@ class MujocoEngine(SceneEngine):
         step = period / self.substeps
         xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
+        count_arms(self._model, float(system.model.bodies[system.object_body].inertia.mass))
         self._data: Any = self._mujoco.MjData(self._model)
         # Views of MuJoCo's memory, which stays where it is.
         self._qpos, self._qvel = self._data.qpos, self._data.qvel
