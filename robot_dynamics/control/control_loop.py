@@ -148,11 +148,12 @@ class ControlLoop:
         self._control, self._ramp_ticks = control, control.ramp_ticks
         held = law if isinstance(law, HoldsObject) else None
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
+        self._arms: ArmModel = ArmModel(system) if like is None else like._arms
+        self._laden: ArmModel = self._arms
         if like is not None:
-            self._arms, self._laden = like._arms, like._laden
-        else:
-            self._arms = ArmModel(system)
-            self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
+            self._laden = like._laden
+        elif held:
+            self._laden = ArmModel(with_load_in_hand(system))
         self.object_box = object_box
         self._proximity = proximity = Proximity(system, settings, object_box)
         bodies: tuple[WrenchResidual, ...] = ()

@@ -97,6 +97,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     """
 
     program: type[HybridLawProgram] = HybridLawProgram
+    kernel: LawKernel
     stiff: bool = True
 
     def __init__(
