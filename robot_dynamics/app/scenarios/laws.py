@@ -70,14 +70,12 @@ def make_law(
     if scenario.task:
         return task_law(scenario, system, partial(hybrid_law, squeezed=True))
     kind = _KINDS.get(scenario.control.base_law)
-    if like is None or kind is None or type(like[1]) is not kind:
+    other, law = like or (scenario, None)
+    if kind is None or not isinstance(law, HybridLaw) or type(law) is not kind:
         return LAWS[scenario.control.base_law](scenario, system)
-    other, law = like
-    return (
-        law.twin()
-        if scenario.control == other.control
-        else hybrid_law(scenario, system, kind, like=law)
-    )
+    if scenario.control == other.control:
+        return law.twin()
+    return hybrid_law(scenario, system, kind, like=law)
 
 
 def control_loop(

@@ -61,6 +61,9 @@ class ContactEngine(SceneEngine):
             inside a rigid surface, or hinges and lines block the same motion.
     """
 
+    stepping: TimeStepping
+    _stopped_steps: StoppedSteps
+
     def __init__(
         self,
         scene: Scene,
