@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import signal
 import statistics
@@ -75,13 +76,13 @@ class Tree:
         kept["ROBOT_DYNAMICS_CACHE_DIR"] = str(self.scratch / "kernels")
         return kept
 
-    def run(self, *arguments: str, accepted: Sequence[int] = (0,)) -> tuple[float, str]:
-        """Run Python and return the wall time [s] and the standard output.
+    def run(self, *arguments: str, accepted: Sequence[int] = (0,)) -> tuple[float, float, str]:
+        """Run Python; return the wall time [s], the processor time [s] and the standard output.
 
         Raises:
             MeasurementError: If the exit status is not among `accepted`, or it takes too long.
         """
-        begin = time.perf_counter()
+        begin, spent = time.perf_counter(), _processor_time()
         with subprocess.Popen(
             [sys.executable, *arguments], cwd=self.scratch, env=self.environment(), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -93,23 +94,23 @@ class Tree:
                 if isinstance(error, subprocess.TimeoutExpired):
                     raise self.error(arguments, f"did not end in {TIME_LIMIT_S:g} s") from None
                 raise
-        wall = time.perf_counter() - begin
+        wall, spent = time.perf_counter() - begin, _processor_time() - spent
         if child.returncode not in accepted:
             last = (said.strip().splitlines() or ["no message"])[-1]
             raise self.error(arguments, f"ended with status {child.returncode}: {last}")
-        return wall, out
+        return wall, spent, out
 
     def report(self, *arguments: str) -> tuple[float, dict[str, Any]]:
-        """Run a command of the package and return the wall time [s] and its JSON report.
+        """Run a command of the package and return its processor time [s] and its JSON report.
 
         A short run is "not good" (status 1) because it ends before the reference does.
         """
         file = self.scratch / "report.json"
         file.unlink(missing_ok=True)
         command = ("-m", "robot_dynamics", *arguments, "--json", str(file))
-        wall, _ = self.run(*command, accepted=(0, 1))
+        _, spent, _ = self.run(*command, accepted=(0, 1))
         try:
-            return wall, json.loads(file.read_text(encoding="utf-8"))
+            return spent, json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise self.error(command, f"wrote no report: {error}") from None
 
@@ -119,12 +120,18 @@ class Tree:
 
     def check_origin(self) -> None:
         """Raise a MeasurementError unless its processes import the package of this tree."""
-        found = Path(self.run("-c", LOCATE)[1].strip()).resolve()
+        found = Path(self.run("-c", LOCATE)[2].strip()).resolve()
         if self.root.resolve() / "robot_dynamics" not in found.parents:
             raise MeasurementError(
                 f"{self.label}: Python imports {found}, expected the package in {self.root}; is "
                 "another installation ahead of PYTHONPATH?"
             )
+
+
+def _processor_time() -> float:
+    """Return the processor time [s] of all processes that this one has waited for."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def _stop(child: subprocess.Popen[str]) -> None:
@@ -151,7 +158,7 @@ def warm_up(tree: Tree, measure: str) -> None:
 def measured(tree: Tree, measure: str) -> dict[str, float]:
     """Return one sample of each figure of a measure: name and unit, value."""
     if measure == "import":
-        times = [float(tree.run("-c", IMPORT)[1]) for _ in range(STARTS)]
+        times = [float(tree.run("-c", IMPORT)[2]) for _ in range(STARTS)]
         return {"import robot_dynamics [ms]": 1e3 * statistics.median(times)}
     if measure == "help":
         times = [tree.run("-m", "robot_dynamics", "--help")[0] for _ in range(STARTS)]
@@ -165,6 +172,7 @@ def measured(tree: Tree, measure: str) -> dict[str, float]:
             duration = str(SCENARIOS[measure])
             begin, short = tree.report("simulate", measure, "--duration", str(SHORT_S))
             end, told = tree.report("simulate", measure, "--duration", duration)
+            # Of processor time: on a busy machine a long run can end before a short one.
             period = (end - begin) / (told["ticks"] - short["ticks"])
             # Both runs start alike; the quicker start was disturbed less.
             first_torque = min(run["start_to_first_torque_s"] for run in (short, told))

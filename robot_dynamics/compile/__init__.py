@@ -3,7 +3,7 @@
 """The compiler of traced programs: from straight-line Python to NumPy functions."""
 
 from robot_dynamics.compile.errors import CompilerError, ShapeError, TraceError
-from robot_dynamics.compile.kernel import Kernel, compile_program, load_kernel
+from robot_dynamics.compile.kernel import Kernel, compile_program, load_kernel, shared_kernel
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import call, trace
 
@@ -16,5 +16,6 @@ __all__ = [
     "call",
     "compile_program",
     "load_kernel",
+    "shared_kernel",
     "trace",
 ]

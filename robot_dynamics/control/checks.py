@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import load_kernel
+from robot_dynamics.compile import shared_kernel
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.joint_motion import (
     DISAGREEMENT,
@@ -118,7 +118,7 @@ class MeasurementCheck:
         ends = np.cumsum([0, *(len(names) for names in self._arms.values())]).tolist()
         self.slices = tuple(slice(a, b) for a, b in pairwise(ends))
         key = f"joint_motion {ends} {wrench_count}".encode()
-        program = load_kernel(key, lambda: motion_program(self.slices, wrench_count), lanes=1)
+        program = shared_kernel(key, lambda: motion_program(self.slices, wrench_count), lanes=1)
         self._kernel = program.bind(np.concatenate([self.lower, self.upper]))
         self.state = self._before = np.zeros(6 * na + 2 * len(self._arms) + 1)
         self._anew = set(self._arms)  # who is compared with nothing that was before

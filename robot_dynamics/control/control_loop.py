@@ -109,6 +109,7 @@ class ControlLoop:
         joint_states: Joint states that came over topics.
         wrist_sensors: What is subtracted from what wrist sensors measure.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
+        object_box: Corners of the object's box (2, 3) [m] in its frame; None without.
         object_pose: Stream of the measured pose and twist of the object (13,) over a topic; None
             if the law takes none.
 
@@ -124,6 +125,7 @@ class ControlLoop:
         friction: Largest friction of the surfaces that the object pushes on.
         streams: Properties of samples over topics; None if only `update` is used.
         controller: User-defined controller, which computes the torques instead of the law.
+        like: A loop for the same system, from which models of the arms are taken.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -142,6 +144,7 @@ class ControlLoop:
         friction: float = 0.0,
         streams: Streams | None = None,
         controller: RunningController | None = None,
+        like: ControlLoop | None = None,
     ) -> None:
         self.law, self.clock, self.controller = law, clock, controller
         self.system = system = law.system
@@ -149,8 +152,13 @@ class ControlLoop:
         held = law if isinstance(law, HoldsObject) else None
         self.task = law if isinstance(law, RunsTask) else None
         self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
-        self._arms = ArmModel(system)
-        self._laden = ArmModel(with_load_in_hand(system)) if held else self._arms
+        self._arms: ArmModel = ArmModel(system) if like is None else like._arms
+        self._laden: ArmModel = self._arms
+        if like is not None:
+            self._laden = like._laden
+        elif held:
+            self._laden = ArmModel(with_load_in_hand(system))
+        self.object_box = object_box
         self._proximity = proximity = Proximity(system, settings, object_box)
         self._clearances = clearances
         bodies: tuple[WrenchResidual, ...] = ()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile import Program, shared_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
@@ -129,7 +129,7 @@ class LinkDistances:
         self.structure_key = layout.encode() + system.model.structure_key
         # Control evaluates the distances as a part of `StepCheck`.
         key = b"link_distances\0" + self.structure_key
-        self._program = load_kernel(key, self._trace, lanes=1, quick=True)
+        self._program = shared_kernel(key, self._trace, lanes=1, quick=True)
         self.set_least(np.zeros(len(self.pairs)))
 
     def set_least(self, least: Array) -> None:

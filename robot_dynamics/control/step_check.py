@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile import Program, shared_kernel, trace
 from robot_dynamics.compile.own_parameters import OwnParameters
 from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.faults import Cause, Finding
@@ -161,7 +161,7 @@ class StepCheck:
             key + (distances.structure_key if distances else b""),
             lambda: _step_program(widths, distances),
         )
-        self._program = load_kernel(*self._source, lanes=1)
+        self._program = shared_kernel(*self._source, lanes=1)
         self._wrenches = widths.checked["wrenches"]
         # Distance below the limit from which a residual is doubtful, and the same once it has
         # been.

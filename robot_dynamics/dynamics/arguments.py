@@ -25,7 +25,10 @@ def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]
         ArgumentError: If their number differs, or a value is not a finite number.
     """
     try:
-        array = np.atleast_1d(_numbers(values))
+        if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1:
+            array: NDArray[np.float64] = values
+        else:
+            array = np.atleast_1d(_numbers(values))
     except (TypeError, ValueError):
         raise ArgumentError(
             f"{name} is {_shortened(values)}, expected {length} numbers."

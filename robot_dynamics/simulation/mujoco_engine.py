@@ -35,6 +35,7 @@ from robot_dynamics.simulation.mujoco_model import (
     POINT,
     UNBOUNDED,
     addresses,
+    count_arms,
     mass_properties,
     mujoco_xml,
 )
@@ -81,6 +82,7 @@ class MujocoEngine(SceneEngine):
         step = period / self.substeps
         xml = mujoco_xml(scene, self._start, step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
+        count_arms(self._model, float(system.model.bodies[system.object_body].inertia.mass))
         self._data: Any = self._mujoco.MjData(self._model)
         # Views of MuJoCo's memory, which stays where it is.
         self._qpos, self._qvel = self._data.qpos, self._data.qvel
@@ -164,6 +166,7 @@ class MujocoEngine(SceneEngine):
     def begin(self) -> None:
         """Return to the start, at rest."""
         data, system, scene = self._data, self.system, self.scene
+        self._evaluated = False  # whether nothing has changed since `mj_forward`
         self._mujoco.mj_resetData(self._model, data)
         self._place_sites(self._stated_sites)
         # All of them: passive joints are where the internal closed chains are closed.
@@ -204,16 +207,19 @@ class MujocoEngine(SceneEngine):
             torque = torque + self._pushed[self._friction_at]
         self._torque[:] = torque
         before, add, model, felt = self._before, self._add, self._model, self._felt
-        step = self._mujoco.mj_step
+        # What positions and velocities determine is known since the end of the last period.
+        step = self._mujoco.mj_step2 if self._evaluated else self._mujoco.mj_step
         for _ in range(self.substeps):
             before()
             step(model, data)
+            step = self._mujoco.mj_step
             if not rigid:
                 add()
                 for look in self._after:
                     look()
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
+        self._evaluated = True
         if wrenches:  # sensors have felt them
             self._applied[:] = self._pushed[:] = 0.0
         if rigid:
@@ -255,6 +261,7 @@ class MujocoEngine(SceneEngine):
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""
         self._rub(self._driven_at[1], np.where(joints, UNBOUNDED, self._dry))
+        self._evaluated = False
 
     def grip(self, arm: int, closed: bool) -> bool:
         """Close or open the rigid grasp of an arm; see `Grips`."""
@@ -271,6 +278,7 @@ class MujocoEngine(SceneEngine):
             for now, stated in zip(now_at, self._stated_sites, strict=True):
                 now[grasp] = stated[grasp]
         data.eq_active[self._welds[arm]] = closed
+        self._evaluated = False
         self._mujoco.mj_forward(model, data)
         return closed
 
@@ -315,6 +323,7 @@ class MujocoEngine(SceneEngine):
         own, engine, *rest = saved
         restore(self, own)
         self._place_sites(engine["sites"])
+        self._evaluated = False
         self._mujoco.mj_copyData(self._data, self._model, engine["data"])
         parts: list[object] = [] if self._joint is None else [self._joint]
         parts += [] if self.scene.rigid else [self._pads, self._contacts, self._environment_joints]

@@ -541,9 +541,9 @@ class _Compliance:
     """Parameters of a material in MuJoCo.
 
     With an impedance d and solref (-k, -b) a contact's acceleration along its normal is
-    (1 - d) of that without it less d (k r + b v) / d, where the force counts as that of the
-    object's mass m alone: a spring of k m / (1 - d) with a damper of b m / (1 - d), and a mass of
-    d m / (1 - d) that moves along while they push.
+    (1 - d) of that without it less d (k r + b v) / d, where the force counts as that of a mass m:
+    a spring of k m / (1 - d) with a damper of b m / (1 - d), and a mass of d m / (1 - d) that
+    moves along while they push. Here m is the object's; see `count_arms`.
     """
 
     def __init__(self, scene: Scene, start: Array, step: float) -> None:
@@ -578,6 +578,22 @@ class _Compliance:
         coupled = W[:b, b]
         freed = coupled @ np.linalg.lstsq(W[:b, :b], coupled, rcond=1e-10)[0] if b else 0.0
         return 1.0 / float(W[b, b] - freed)
+
+
+def count_arms(model: Any, object_mass: float) -> None:
+    """Give contacts the stiffness and damping of their materials, whatever moves on both sides.
+
+    MuJoCo's mass m of a contact is that of both bodies, 1 / m = w_1 + w_2 with their
+    `body_invweight0`, which are known once the model is compiled; see `_Compliance`.
+
+    Args:
+        model: MuJoCo's model of a scene; its pairs change.
+        object_mass: Mass of the object [kg].
+    """
+    for pair in range(model.npair):
+        geoms = [model.pair_geom1[pair], model.pair_geom2[pair]]
+        mobility = model.body_invweight0[model.geom_bodyid[geoms], 0].sum()
+        model.pair_solref[pair] *= mobility * object_mass
 
 
 def damping_ratio(restitution: float) -> float:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import load_kernel, trace
+from robot_dynamics.compile import shared_kernel, trace
+from robot_dynamics.compile.routine import Vector, routine
 from robot_dynamics.contact.points import Configuration, limits_of
 from robot_dynamics.model import Model
 
@@ -44,11 +45,11 @@ class Stops:
     def __init__(self, model: Model, start: Array) -> None:
         found, there = limits_of(model), Configuration(model, start.tolist())
         self.items = tuple(item for item in found if item.phi(there) >= -_DEEP)
-        self._gaps: Any = None
         if self.items:
             program = trace(self._run(model), "stops", {"q": model.nq})
-            kernel = load_kernel(b"stops\0" + program.fingerprint, lambda: program, lanes=1)
-            self._gaps = kernel.bind()
+            kernel = shared_kernel(b"stops\0" + program.fingerprint, lambda: program, lanes=1)
+            self._q, gaps = np.zeros(model.nq), np.zeros(len(self.items))
+            self._find, self._least = kernel.bind_arrays(None, [self._q], [gaps]), least.bind(gaps)
 
     def _run(self, model: Model) -> Callable[..., dict[str, Any]]:
         def run(q: Any, _: Any) -> dict[str, Any]:
@@ -59,4 +60,18 @@ class Stops:
 
     def room(self, q: Array) -> float:
         """Return the smallest distance from a stop [rad or m] at positions (nq,)."""
-        return np.inf if self._gaps is None else float(self._gaps(q).min())
+        if not self.items:
+            return np.inf
+        self._q[:] = q
+        self._find()
+        return float(self._least())
+
+
+@routine
+def least(values: Vector) -> float:
+    """Return the least of some values, or NaN if there is one among them."""
+    found = values[0]
+    for i in range(1, len(values)):
+        if found == found and not values[i] >= found:
+            found = values[i]
+    return found

@@ -55,6 +55,9 @@ class SeparateCells:
         self._cells: list[_Cell | None] = [None] * len(cells)
         self._first: tuple[Scenario, ScenePlant] | None = None
         self._of_scale = {1.0: believed}  # arms and object by the scale of links' masses
+        #: A law of the scenario that never starts; others share what is the same in both.
+        self._law: tuple[Scenario, ControlLaw] | None = None
+        self._loop: ControlLoop | None = None  # of a cell
         #: Loops whose path was checked, by control settings and start.
         self._checked: dict[tuple[str, bytes], ControlLoop] = {}
         self._refused = self.change(dict(enumerate(cells)))
@@ -152,8 +155,9 @@ class SeparateCells:
                 continue
             own, (_, _, q, qd, _) = cell.scenario, cell.measured
             try:
-                law = make_law(own, self._believed)
-                loop = control_loop(own, self._believed, law=law)
+                law = self._make_law(own)
+                loop = control_loop(own, self._believed, law=law, like=self._loop)
+                self._loop = self._loop or loop
                 if own.control.start.tare:
                     loop.tare(q, cell.plant.unloaded_wrenches())
                 start = repr(own.control), q.tobytes()
@@ -168,6 +172,12 @@ class SeparateCells:
             except RobotDynamicsError as error:
                 ends[number] = "refused", str(error)
         return ends
+
+    def _make_law(self, own: Scenario) -> ControlLaw:
+        """Return the law of a cell."""
+        if self._law is None:
+            self._law = own, make_law(own, self._believed)
+        return make_law(own, self._believed, like=self._law)
 
     def update(self, alive: Mask, rows: Array | None) -> tuple[Array, Ends]:
         """Return the torques (n, na) of a control instant, and which cells end in it.

@@ -51,12 +51,18 @@ from robot_dynamics.manipulation.system import GraspSystem
 LawMaker = Callable[[Scenario, GraspSystem], ControlLaw]
 
 
-def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLaw:
+def make_law(
+    scenario: Scenario,
+    system: GraspSystem | None = None,
+    like: tuple[Scenario, ControlLaw] | None = None,
+) -> ControlLaw:
     """Return the control law of a scenario, or the observer of a controller.
 
     Args:
         scenario: The scenario.
         system: `build_system(scenario)`, if the caller has it already.
+        like: A scenario that differs in plant and control alone, and its law for the same system,
+            which has not started. The laws share what is the same in both.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -64,7 +70,13 @@ def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLa
     system = system or build_system(scenario)
     if scenario.task:
         return task_law(scenario, system, partial(hybrid_law, squeezed=True))
-    return LAWS[scenario.control.base_law](scenario, system)
+    kind = _KINDS.get(scenario.control.base_law)
+    other, law = like or (scenario, None)
+    if kind is None or not isinstance(law, HybridLaw) or type(law) is not kind:
+        return LAWS[scenario.control.base_law](scenario, system)
+    if scenario.control == other.control:
+        return law.twin()
+    return hybrid_law(scenario, system, kind, like=law)
 
 
 def control_loop(
@@ -77,6 +89,7 @@ def control_loop(
     controller: Controller | None = None,
     allow_code: bool | str = False,
     law: ControlLaw | None = None,
+    like: ControlLoop | None = None,
 ) -> ControlLoop:
     """Return the control loop of a scenario.
 
@@ -89,6 +102,7 @@ def control_loop(
         controller: User-defined controller, if the caller has it already.
         allow_code: Permission to import `control.law`: True, or the exact name.
         law: `make_law(scenario, system)`, if the caller has it already; it is restarted.
+        like: A loop of a scenario that differs in plant and control alone, for the same system.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -114,11 +128,12 @@ def control_loop(
         scenario.safety,
         clock or LockstepClock(scenario.control.period),
         wrist_sensors=wrist_sensors,
-        object_box=_box_around_object(scenario),
+        object_box=_box_around_object(scenario) if like is None else like.object_box,
         clearances=clearances,
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
         streams=streams,
         controller=running_controller(law, scenario.control, controller, allow_code=allow_code),
+        like=like,
     )
     loop.warnings = tuple((0, sentence) for sentence in clearances.warnings)
     return loop
@@ -155,6 +170,7 @@ def hybrid_law(
     kind: type[HybridLaw] = HybridLaw,
     *,
     squeezed: bool = False,
+    like: HybridLaw | None = None,
 ) -> HybridLaw:
     """Return the hybrid controller of a scenario, or a law derived from it.
 
@@ -163,6 +179,7 @@ def hybrid_law(
         system: Arms and object according to the model.
         kind: The class of the law.
         squeezed: Whether the arms squeeze the object before the law starts.
+        like: A law of the same cell and system, which has not started; the kernel is shared.
 
     Raises:
         RobotDynamicsError: If the grasp cannot do the task, or anything else is refused.
@@ -170,7 +187,7 @@ def hybrid_law(
     cell = scenario.cell
     if not scenario.control.law_facts.touches:  # what the object may run into is not its business
         cell = replace(cell, surfaces=())
-    held = hybrid_system_of(cell, system)
+    held = like.hybrid_system if like else hybrid_system_of(cell, system)
     held.require_force_closure()
     distribution = distribution_of(scenario, held)
     settings = scenario.control.internal_force
@@ -184,6 +201,7 @@ def hybrid_law(
         environment=held.environment,
         distribution=distribution,
         task=TaskOptions(settings.margin_n, settings.may_slip, facts.rows, facts.grips),
+        like=like,
     )
 
 
@@ -280,6 +298,9 @@ def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceSte
         for step in steps
     )
 
+
+#: Laws of which two can share a program.
+_KINDS = {"hybrid": HybridLaw, "impedance": ImpedanceLaw}
 
 #: Constructor of each law.
 LAWS: dict[str, LawMaker] = {

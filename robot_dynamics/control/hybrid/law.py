@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         distribution: Sharing of forces and internal forces; by default internal forces with a
             physical meaning, shared by the arms' `load_share`.
         task: Limits of an acceptable task.
+        like: A law with the same system, contacts and surfaces; its program is used again where
+            the options of the step are the same.
 
     Attributes:
         kernel: The compiled step.
@@ -95,6 +97,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
     """
 
     program: type[HybridLawProgram] = HybridLawProgram
+    kernel: LawKernel
     stiff: bool = True
 
     def __init__(
@@ -108,8 +111,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         environment: Environment | None = None,
         distribution: ForceDistribution | None = None,
         task: TaskOptions | None = None,
+        like: HybridLaw | None = None,
     ) -> None:
-        held = hybrid_system(system, contacts, environment)
+        held = like.hybrid_system if like else hybrid_system(system, contacts, environment)
         held.require_force_closure()
         options = LawOptions.of(settings, held)
         order = tuple(map(held.drive_names.index, system.joint_names))
@@ -119,7 +123,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         shares = [arm.load_share for arm in system.arms]
         distribution = distribution or ForceDistribution.of_contacts(held, shares)
         holding = holding_force(reference, held, self.row_columns)
-        self.kernel = LawKernel(program, distribution, holding)
+        if like is not None and like.kernel.kind == (type(program), options):
+            self.kernel = like.kernel.with_forces(distribution, holding)
+        else:
+            self.kernel = LawKernel(program, distribution, holding)
         pairs = list(zip(system.arms, held.contacts, strict=True))
         self.grasp = GraspFacts(
             held.contacts,
@@ -151,6 +158,25 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.running = copy(self.running)
+        return other
+
+    def twin(self) -> HybridLaw:
+        """Return a law with the same settings and plan, to run beside this one.
+
+        Neither must have started; what does not change is shared.
+        """
+        other = copy(self)
+        other._followed = copy(self._followed)
+        other._followed.restart()
+        running = other.running
+        running.sensed = deepcopy(running.sensed)
+        if running.choice is not None:
+            running.choice = copy(running.choice)
+            running.choice.begin()
+        if self.slip is not None:
+            other.slip = self.slip.twin()
+        if self._departures is not None:
+            other._departures = Departures(self.kernel, other._followed, self.period)
         return other
 
     @property
@@ -508,7 +534,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         super()._begin_with(reference)
         holding = holding_force(reference, self.hybrid_system, self.row_columns)
         if not np.array_equal(holding, self.kernel.holding):
-            self.kernel = self.kernel.with_holding(holding)
+            self.kernel = self.kernel.with_forces(self.distribution, holding)
             self.running.use(self.kernel, self._more_parameters())
 
     def _at_rest(self, q: Array) -> HybridStep:

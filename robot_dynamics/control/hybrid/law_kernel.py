@@ -56,6 +56,7 @@ class LawKernel:
         holding: Internal force (m,) that belongs to the support.
         layout: Positions of the parts in inputs and outputs.
         order: For each arm joint its index among the drives of the arms' model (na,).
+        kind: Class and options of the step.
         source: Cache key of the step, and the function that traces it.
         linked: Whether arms have internal closed chains.
         limits: "lower", "upper" and "effort" of the drives (n,).
@@ -67,6 +68,7 @@ class LawKernel:
     ) -> None:
         self.system, self.distribution, self.holding = program.system, distribution, holding
         self.layout, self.order = program.layout, np.array(program.order)
+        self.kind = type(program), program.options
         self.linked = self.layout.passive_joints > 0
         self.limits = self.system.drive_limits
         self.no_force = np.zeros(self.layout.internal)
@@ -83,11 +85,16 @@ class LawKernel:
         """The step as a program, for derivatives."""
         return self.source[1]()
 
-    def with_holding(self, holding: Array) -> LawKernel:
-        """Return the kernel with another internal force (m,) that belongs to the support."""
+    def with_forces(self, distribution: ForceDistribution, holding: Array) -> LawKernel:
+        """Return the kernel with another sharing of forces and another support.
+
+        Args:
+            distribution: Sharing of forces and as many internal forces.
+            holding: Internal force (m,) that belongs to the support.
+        """
         other = copy(self)
-        other.holding = holding
-        other._constants = law_constants(self.system, self.distribution, holding)
+        other.distribution, other.holding = distribution, holding
+        other._constants = law_constants(self.system, distribution, holding)
         return other
 
     def tuned(self, gains: HybridGains, more: Sequence[Array] = ()) -> TunedKernel:

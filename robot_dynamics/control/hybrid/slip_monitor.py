@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +88,7 @@ class SlipMonitor:
             if short.any()
         )
 
-    def step(self, tick: int, wrenches: ArrayLike | None = None) -> SlipReport:
+    def step(self, tick: int, wrenches: Sequence[Sequence[float]] | None = None) -> SlipReport:
         """Return the margins of the contacts at a row of the plan.
 
         Args:
@@ -139,9 +140,9 @@ class SlipMonitor:
         distances = np.stack(found, axis=-1) if found else np.zeros((len(wrenches), 0))
         return np.where(np.isnan(distances), -np.inf, distances)
 
-    def _distances_now(self, wrenches: ArrayLike) -> list[float]:
+    def _distances_now(self, wrenches: Sequence[Sequence[float]]) -> list[float]:
         """Return the distances (k,) of one instant, as `_distances` does."""
-        rows = zip(self._limits, np.asarray(wrenches, dtype=float).tolist(), strict=True)
+        rows = zip(self._limits, wrenches, strict=True)
         found = [limits.distance_of_one(row) for limits, row in rows]
         return [-math.inf if math.isnan(one) else one for one in found]
 
@@ -264,6 +265,13 @@ class SlipWatch:
         """Warnings for the recording: about the plan, or else the issued ones."""
         return list(self.foreseen or self._filter.issued)
 
+    def twin(self) -> SlipWatch:
+        """Return a monitor of the same plan, with warnings of its own."""
+        other = copy(self)
+        other._filter = copy(self._filter)
+        other.begin()
+        return other
+
     def begin(self) -> SlipReport:
         """Reset to the plan, and return the margins at its start."""
         self._monitor = self._planned
@@ -285,8 +293,13 @@ class SlipWatch:
         wrenches = None
         if measured is not None:
             seen = measured.outputs
-            forces, pushes = seen.measured_contact_forces, seen.contact_force
-            wrenches = self._wrenches(forces[None], pushes[None], seen.touched[None])[0]
+            forces = seen.measured_contact_forces
+            if self._grips:
+                pushes, touched = seen.contact_force, seen.touched
+                wrenches = self._wrenches(forces[None], pushes[None], touched[None])[0].tolist()
+            else:
+                flat = (forces @ self._directions).tolist()
+                wrenches = [flat[i : i + 6] for i in range(0, len(flat), 6)]
         report = self._monitor.step(row, wrenches)
         self._filter.take(tick, report)
         return report

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.rigid_steps import BRAKES
 from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
-from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
@@ -53,12 +53,16 @@ class ContactEngine(SceneEngine):
         period: Control period [s].
         settings: Step (`step_s`) and friction; by default the step is the longest part of the
             period up to a quarter of a millisecond.
-        terms: Terms of the scene, if the caller has them already.
+        like: An engine of a scene that differs in numbers alone, at the same start; its programs
+            are used again.
 
     Raises:
         ArgumentError: If the control period is not a whole number of steps, the object starts
             inside a rigid surface, or hinges and lines block the same motion.
     """
+
+    stepping: TimeStepping
+    _stopped_steps: StoppedSteps
 
     def __init__(
         self,
@@ -66,7 +70,7 @@ class ContactEngine(SceneEngine):
         start: Array,
         period: float,
         settings: PlantSettings,
-        terms: SceneTerms | None = None,
+        like: ContactEngine | None = None,
     ) -> None:
         x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
         there = pose(x, rotation_of_quaternion(quaternion.tolist()))
@@ -77,8 +81,9 @@ class ContactEngine(SceneEngine):
         self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
         coulomb = settings.joint_friction == "coulomb"
+        terms = like.stepping.terms.variant(scene) if like else None
         self.stepping = TimeStepping(scene, coulomb=coulomb, terms=terms)
-        stops = Stops(scene.model, np.asarray(start, dtype=float))
+        stops = like._stopped_steps.stops if like else Stops(scene.model, np.asarray(start, float))
         self._stopped_steps = StoppedSteps(self.stepping, stops)
         friction = self.stepping.friction
         friction.damping[drives.v_index] = drives.damping
@@ -92,21 +97,20 @@ class ContactEngine(SceneEngine):
         self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
         self._now = ObservedContacts(self.stepping.terms)
+        self._forces = np.zeros(0)  # along all rows, means over the period
 
     def variant(
         self, scene: Scene, start: Array, period: float, settings: PlantSettings
     ) -> ContactEngine:
         """Return an engine that shares the programs of this one; see `SceneTerms.variant`."""
-        terms = self.stepping.terms.variant(scene)
-        return ContactEngine(scene, start, period, settings, terms)
+        return ContactEngine(scene, start, period, settings, self)
 
     def begin(self) -> None:
         """Return to the start, at rest."""
         self._return()
         self.stepping.require_shallow()
         self._stopped_steps.at_stop = False
-        # Along all rows, means over the period.
-        self._forces = self._resting_forces()
+        self._forces = self._resting_forces.copy()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`.
@@ -221,6 +225,7 @@ class ContactEngine(SceneEngine):
         kinetic, potential = self.robot.energies(self.stepping.q, self.stepping.v)
         return float(kinetic + potential)
 
+    @cached_property
     def _resting_forces(self) -> Array:
         """Return the forces at rest, arms on their brakes: those nearest to the shared load.
 

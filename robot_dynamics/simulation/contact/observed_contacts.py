@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from robot_dynamics.compile.routine import (
 from robot_dynamics.contact.dense import larger
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.simulation.contact.contact_arrays import ContactMemory, Rows
-from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, held, tilt_of
+from robot_dynamics.simulation.contact.report import ContactMode, ContactReport, held
 from robot_dynamics.simulation.contact.terms import SceneTerms, StepTerms
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 
@@ -59,6 +60,8 @@ class _Shown(NamedTuple):
     points: Matrix  #: Their positions in the world (n, 3).
     axes: Tensor  #: Their tangents and normals in the world, as rows (n, 3, 3).
     forces: Matrix  #: Of those that open along the axes (c, 3).
+    moments: Matrix  #: About the axes, by arms (c, 3); zero of points on surfaces.
+    normals: Matrix  #: The arm's z axis along the axes (c, 3); that of a point is the normal.
 
 
 class ObservedContacts:
@@ -88,11 +91,12 @@ class ObservedContacts:
             twist=6,
         )  # fmt: skip
         self._shown = new_record(
-            _Shown, points=(count, 3), axes=(count, 3, 3), forces=(layout.opening, 3)
-        )
+            _Shown, points=(count, 3), axes=(count, 3, 3), forces=(layout.opening, 3),
+            moments=(layout.opening, 3), normals=(layout.opening, 3),
+        )  # fmt: skip
         self._show = show_contacts.bind(
-            self._terms, frames, scene.system.object_q.start, len(scene.pushing),
-            rows, seen.forces, self._shown,
+            self._terms, arms, np.array(scene.pushing, dtype=np.int64), frames,
+            scene.system.object_q.start, rows, seen, self._shown,
         )  # fmt: skip
         rotational = [
             [row.rotational for loop in model.loops for row in loop.type.rows],
@@ -180,23 +184,15 @@ class ObservedContacts:
             forces: Along all rows (b + w c,).
             motion: Contact modes, and the resistance of hinges and lines.
         """
-        scene, layout, terms = self._layout.scene, self._layout, self._terms
+        scene, terms = self._layout.scene, self._terms
         arms, self.seen.forces[:] = self._arms, forces
         self._see_wrenches()
         self._show()
         wrenches = self.seen.along.copy()
-        points, axes, along = (array.copy() for array in self._shown)
-        c, pushing = layout.opening, [wrenches[i] for i in scene.pushing]
-        tilts = [tilt_of(terms.turns[i].T @ arms.normal[i]) for i in scene.pushing]
-        rest = c - len(pushing)
-        touching = motion.reports(
-            terms,
-            points[:c],
-            axes[:c],
-            [*(one[3:] for one in pushing), *along[len(pushing) :]],
-            [*(one[:3] for one in pushing), *np.zeros((rest, 3))],
-            [*tilts, *[0.0] * rest],
-        )
+        points, axes, pushes, moments, normals = (array.copy() for array in self._shown)
+        c, pushing = len(pushes), len(scene.pushing)
+        tilts = [math.atan2(math.hypot(x, y), z) for x, y, z in normals.tolist()]
+        touching = motion.reports(terms, points[:c], axes[:c], pushes, moments, tilts)
         holding, loose = {}, motion.state.contacts.loose
         for n, i in enumerate(scene.holding, c):
             one = held(self._names[i], points[n], axes[n], wrenches[i][3:], wrenches[i][:3])
@@ -204,7 +200,14 @@ class ObservedContacts:
                 one = one._replace(state=ContactMode.OPEN, gap=self.apart(i)[0])
             holding[i] = one
         found = [holding.get(i) or touching[opens] for i, opens in enumerate(arms.opens.tolist())]
-        found += touching[len(pushing) :]
+        found += touching[pushing:]
+        if scene.environment_joints:
+            found += self._environment_reports(forces, motion)
+        return tuple(found)
+
+    def _environment_reports(self, forces: Array, motion: TimeStepping) -> list[ContactReport]:
+        """Return the reports of hinges and lines; see `reports`."""
+        scene, terms, found = self._layout.scene, self._terms, []
         resisted = iter(motion.resisted)
         for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
@@ -214,7 +217,7 @@ class ObservedContacts:
             R = rotation_of_quaternion(quaternion.tolist())
             place = np.asarray(x + R @ one.part[:3, 3])
             found.append(held(one.name, place, one.frame[:3, :3].T, wrench[3:], wrench[:3]))
-        return tuple(found)
+        return found
 
 
 @routine
@@ -288,21 +291,23 @@ def write_rotation(R: Matrix, q: Vector, at: int) -> None:
 
 @routine
 def show_contacts(
-    terms: StepTerms, frames: Tensor, object_q: int, pushing: int, rows: Rows, forces: Vector,
-    shown: _Shown,
+    terms: StepTerms, arms: ArmContacts, pushes: Indices, frames: Tensor, object_q: int,
+    rows: Rows, seen: SeenContacts, shown: _Shown,
 ) -> None:  # fmt: skip
-    """Write places, axes and forces of contacts.
+    """Write places, axes and forces of contacts, after `see_wrenches`.
 
     Args:
         terms: At the state.
+        arms: Constants of the arms' contacts.
+        pushes: Indices of the arms that push.
         frames: Of the arms' contacts in the object (k, 4, 4): of those that push, then the others.
         object_q: Index of the object's position.
-        pushing: Number of arms that push.
         rows: Of contacts.
-        forces: Along all rows.
+        seen: Contacts at the state.
         shown: Is written.
     """
     q, axes, points, contacts = terms.q, shown.axes, shown.points, len(shown.forces)
+    forces, pushing = seen.forces, len(pushes)
     R = zeros(3, 3)
     write_rotation(R, q, object_q + 3)
     for n in range(len(points)):
@@ -331,6 +336,14 @@ def show_contacts(
         first = rows.holding + n * rows.width
         shown.forces[n, 0], shown.forces[n, 1] = forces[first + 1], forces[first + 2]
         shown.forces[n, 2] = forces[first]
+        for i in range(3):
+            shown.moments[n, i], shown.normals[n, i] = 0.0, 1.0 if i == 2 else 0.0
+        if n < pushing:
+            arm = pushes[n]
+            for i in range(3):
+                shown.moments[n, i], shown.normals[n, i] = seen.along[arm, i], 0.0
+                for j in range(3):
+                    shown.normals[n, i] += terms.turns[arm, j, i] * arms.normal[arm, j]
 
 
 def _arm_contacts(layout: SceneTerms) -> ArmContacts:

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from robot_dynamics.arrays import Array
 from robot_dynamics.simulation.contact.time_stepping import SavedMotion, TimeStepping
 from robot_dynamics.simulation.scene import RobotScene, Scene
@@ -27,6 +25,7 @@ class StoppedSteps:
 
     Attributes:
         steps: Steps without stops, which have the current state after each period.
+        stops: The stops.
         at_stop: Whether a stop pushed at the end of the last period.
 
     Args:
@@ -35,17 +34,17 @@ class StoppedSteps:
     """
 
     def __init__(self, steps: TimeStepping, stops: Stops) -> None:
-        self.steps, self._stops, self.at_stop = steps, stops, False
+        self.steps, self.stops, self.at_stop = steps, stops, False
         self._rows = len(steps.state.contacts.force)
 
     def run(self, force: Array, period: float, count: int) -> Array | None:
         """Advance by a period; see `TimeStepping.run`. Forces of stops are left out."""
         steps = self.steps
         if not self.at_stop:
-            reach = _NEAR + 2.0 * period * float(np.abs(steps.v).max())
-            before = steps.saved() if self._stops.room(steps.q) < reach else None
+            reach = _NEAR + 2.0 * period * max(map(abs, steps.v.tolist()))
+            before = steps.saved() if self.stops.room(steps.q) < reach else None
             forces = steps.run(force, period, count)
-            if before is None or not self._stops.room(steps.q) < 0.0:
+            if before is None or not self.stops.room(steps.q) < 0.0:
                 return forces
             steps.restore(before)
         stopped = self._stopped
@@ -64,7 +63,7 @@ class StoppedSteps:
     @cached_property
     def _stopped(self) -> TimeStepping:
         """Steps of the scene with its stops, compiled when a joint first reaches one."""
-        steps, scene, stops = self.steps, self.steps.scene, self._stops.items
+        steps, scene, stops = self.steps, self.steps.scene, self.stops.items
         with_stops: Scene | RobotScene
         if isinstance(scene, RobotScene):
             with_stops = replace(scene, items=(*scene.items, *stops))

@@ -64,6 +64,7 @@ _SHORTEST = 16
 MOST_BOUNCES, _MOST_EVENTS = 300, 1000
 # Steps without a return to Python, which hears of Ctrl-C there: some milliseconds of them.
 _AT_ONCE = 500
+_OPEN, _STICKING, _SLIDING = ContactMode.OPEN, ContactMode.STICKING, ContactMode.SLIDING
 
 
 class SavedMotion(NamedTuple):
@@ -125,6 +126,11 @@ class TimeStepping:
             moving=g, slowed=g, part=g, common=(g, 3), kept=(g, 3),
         )  # fmt: skip
         self._normals = b + w * np.arange(c)
+        #: By contact its name, its cone, and the row of its spin over that spin.
+        self._touches = [
+            (name, cone, cone.torsion / cone.friction if cone.torsion > 0.0 else np.inf)
+            for name, _, cone in scene.touches
+        ]
         self._any_soft = bool(laws.elastic.any() or laws.gives.any())
         self._left_of = np.nan  # the step that `left` of springs is of
         self._find_energy = self.terms.bind_energy(
@@ -551,34 +557,38 @@ class TimeStepping:
     def reports(
         self,
         terms: StepTerms,
-        points: Iterable[Array],
-        axes: Iterable[Array],
-        forces: Iterable[Array],
-        moments: Iterable[Array],
+        points: Array,
+        axes: Array,
+        forces: Array,
+        moments: Array,
         tilts: Iterable[float],
     ) -> list[ContactReport]:
-        """Return the reports of all contacts that can open, at the terms of a state."""
+        """Return the reports of all contacts that can open, at the terms of a state.
+
+        Args:
+            terms: At the state.
+            points: Positions of the contacts in the world (c, 3).
+            axes: Their tangents and normals in the world, as rows (c, 3, 3).
+            forces: Along these axes (c, 3).
+            moments: Along these axes (c, 3).
+            tilts: Angles between the z axes of arm and object (c).
+        """
         b, w = self.step.rows
         contacts = self.state.contacts
         rates = terms.before[b:].reshape(-1, w)
         spins = rates[:, 3].tolist() if w > 3 else [0.0] * len(rates)
-        found = []
-        for (name, _, cone), point, own, force, moment, tilt, slip, spin, gap, *how in zip(
-            self.scene.touches, points, axes, forces, moments, tilts, rates[:, 1:3].copy(),
-            spins, terms.gaps.tolist(), contacts.impacts.tolist(), contacts.pressed.tolist(),
-            contacts.slipping.tolist(), strict=True,
-        ):  # fmt: skip
-            impacts, pressed, slips = how
-            state = ContactMode.OPEN
-            if pressed:
-                state = ContactMode.SLIDING if slips else ContactMode.STICKING
-            spin = spin / (cone.torsion / cone.friction) if cone.torsion > 0.0 else 0.0
-            found.append(
-                ContactReport(
-                    name, state, point, own, force, moment, slip, spin, gap, cone, impacts, tilt
-                )
+        return [
+            ContactReport(
+                name, _OPEN if not pressed else _SLIDING if slips else _STICKING, point, own,
+                force, moment, slip, spin / per_spin, gap, cone, impacts, tilt,
             )
-        return found
+            for (name, cone, per_spin), point, own, force, moment, slip, spin, gap, impacts,
+            pressed, slips, tilt in zip(
+                self._touches, points, axes, forces, moments, rates[:, 1:3].copy(), spins,
+                terms.gaps.tolist(), contacts.impacts.tolist(), contacts.pressed.tolist(),
+                contacts.slipping.tolist(), tilts, strict=True,
+            )
+        ]  # fmt: skip
 
     @property
     def books(self) -> EnergyBooks:

@@ -54,6 +54,15 @@ def test_contacts_are_those_of_single_runs(trays):
         trays.run(0.004, record=["pose"])
 
 
+def test_laws_with_gains_of_their_own_share_a_program():
+    """The kernel of the first cell, with the gains of each."""
+    trays = rd.BatchSimulation("tray", 2, {"control.object.bandwidth": [20.0, 18.0]}, threads=1)
+    run = trays.run(0.03, record=RECORD)
+    require_single_run(trays, run, 1, 0.03)
+    cells = trays._cells._workers[0]._cells._cells
+    assert cells[0].loop.law.kernel.source is cells[1].loop.law.kernel.source
+
+
 def test_steps_of_the_caller_are_those_of_a_run(trays):
     """Step by step under the law's torques; numbers that are none end their cell alone."""
     run = trays.run(0.04, record=("joint_position", "object_pose"))

@@ -64,6 +64,18 @@ def test_a_wall_is_open_is_touched_and_sticks():
         assert other.impacts >= 1
 
 
+def test_fingers_are_as_stiff_as_their_material():
+    """Each is pressed in by F / k, and MuJoCo's mass of the contact is that of both bodies."""
+    material = Material(FrictionCone(0.8), stiffness=2e4, restitution=0.3)
+    scene, start = between_fingers(material, "frictional point")
+    plant = mujoco_plant(scene, start, 0.002, SETTINGS)
+    for _ in range(60):
+        plant.step(np.full(2, 20.0))
+    for report in plant.contacts():
+        assert_allclose(report.force[2], 20.0, rtol=1e-3)
+        assert_allclose(report.gap, -report.force[2] / 2e4, rtol=2e-3)
+
+
 def test_fingers_that_slide_and_one_that_leaves():
     """A box slides down between two fingers and past them: sliding, then open, and falling on."""
     material = Material(FrictionCone(0.2))
