@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -117,6 +118,13 @@ class ArmSettings:
     passive_joints: dict[str, float] = field(default_factory=dict)
     home: tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", self.name):
+            raise ArgumentError(
+                f"an arm is named {self.name!r}; expected a letter, then letters, digits and "
+                "underscores, as in names of topics."
+            )
+
 
 @dataclass(frozen=True)
 class ObjectJointSettings:
@@ -183,7 +191,9 @@ class CellSettings:
     robots: tuple[RobotSettings, ...]
     arms: tuple[ArmSettings, ...]
     object: ObjectSettings
-    gravity: Triple = (0.0, 0.0, -9.81)
+    gravity: Triple = field(
+        default=(0.0, 0.0, -9.81), metadata={"unit": "m/s^2", "minimum": -1e3, "maximum": 1e3}
+    )
     surfaces: tuple[SurfaceSettings, ...] = ()
     coordinates: tuple[CoordinateSettings, ...] = ()
 
