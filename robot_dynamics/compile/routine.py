@@ -120,7 +120,9 @@ class Routine(Source):
         table = (ctypes.c_int64 * len(words)).from_buffer_copy(content)
         address = ctypes.addressof(table)
         failures = [one for each in used for one in getattr(each, "failures", ())]
-        bound = partial(_checked, entry, failures, address) if failures else partial(entry, address)
+        bound = (
+            partial(_checked, entry, failures, address) if failures else partial(entry, address)
+        )
         bound.failures = failures  # type: ignore[attr-defined]
         bound.kept = (table, used, machine)  # type: ignore[attr-defined]
         bound.entry = (machine.address, address)  # type: ignore[attr-defined]

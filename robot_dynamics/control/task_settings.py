@@ -23,7 +23,7 @@ def _limit() -> Any:
 
 
 def _speed(default: float, highest: float = 1.0) -> Any:
-    return number(default, "m/s", above=0.0, maximum=highest)
+    return number(default, "m/s", minimum=1e-3, maximum=highest)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MoveSettings:
 
     to: Literal["home"] | None = None
     joints: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    velocity_fraction: float = number(0.3, "", above=0.0, maximum=1.0)
+    velocity_fraction: float = number(0.3, "", minimum=1e-3, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
     time_limit_s: float | None = _limit()
     on_failure: Literal["hold"] = "hold"
@@ -68,7 +68,7 @@ class ApproachSettings:
 
     distance_m: float = number(0.08, "m", above=0.0, maximum=1.0)
     speed: float = _speed(0.1)
-    velocity_fraction: float = number(0.3, "", above=0.0, maximum=1.0)
+    velocity_fraction: float = number(0.3, "", minimum=1e-3, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
     time_limit_s: float | None = _limit()
     on_failure: Literal["hold", "retreat"] = "hold"

@@ -76,7 +76,7 @@ class SensorToolSettings:
         center: Centre of mass in the frame of the arm's `tool` link [m].
     """
 
-    mass: float = field(default=0.0, metadata={"unit": "kg", "minimum": 0.0})
+    mass: float = field(default=0.0, metadata={"unit": "kg", "minimum": 0.0, "maximum": 1e3})
     center: Triple = (0.0, 0.0, 0.0)
 
 

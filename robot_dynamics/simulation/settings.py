@@ -144,8 +144,8 @@ class PlantSettings:
     """
 
     engine: EngineName = "engine"
-    step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
-    mujoco_step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
+    step_s: float | None = field(default=None, metadata={"minimum": 1e-6, "unit": "s"})
+    mujoco_step_s: float | None = field(default=None, metadata={"minimum": 1e-6, "unit": "s"})
     command_delay_periods: int = field(
         default=1, metadata={"unit": "periods", "minimum": 0, "maximum": 10}
     )

@@ -331,9 +331,10 @@ def test_a_resume_needs_rest_and_no_fault():
 
 def test_an_object_at_a_wall_is_resumed():
     """The force on the wall is controlled again, and the object goes on along it."""
-    path = "[{duration_s: 1.0, move: [0.05, 0, 0]}, {duration_s: 0.6, move: [0, 0, 0.03]}]"
-    run = Stopped("wipe", 1.2, (f"reference.segments={path}", "reference.touches.0.until_s=9"), 2.5)
-    with pytest.raises(ResumeError, match=r"put_down refused: .* as the reference does at 0\.\d"):
+    path = "{duration_s: 1.0, move: [0.05, 0, 0]}, {duration_s: 0.6, move: [0, 0, 0.03]}"
+    changes = (f"reference.segments=[{path}]", "reference.touches.0.until_s=9")
+    run = Stopped("wipe", 1.2, changes, rest_s=2.5)
+    with pytest.raises(ResumeError, match=r"put_down refused: .* the reference does at 0\.\d"):
         run.start("put_down")
     run.start("resume")
     run.run(run.loop.law.reference.duration + run.scenario.control.start.ramp_s + 0.3)

@@ -67,14 +67,16 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
     if released and len(released) == len(places):
         off = poses[-1] - np.array(places[-1])
         turn = rotation_vector(product(poses[-1][3:], conjugate(np.array(places[-1][3:]))))
-        figures["place_error_m"] = largest(np.linalg.norm(off[:3], keepdims=True))
-        figures["place_error_deg"] = largest(np.degrees(np.linalg.norm(turn, keepdims=True)))
+        figures["place_error_m"] = largest(np.array([np.linalg.norm(off[:3])]))
+        figures["place_error_deg"] = largest(np.degrees([np.linalg.norm(turn)]))
     return figures
 
 
 def _moved(recording: Recording, phases: list[RecordedPhase], name: str) -> Array:
     """Return distances [m] of the object from its place before each such phase, in its rows."""
-    paths = [recording["object_pose"][one.first : one.end, :3] for one in phases if one.name == name]
+    paths = [
+        recording["object_pose"][one.first : one.end, :3] for one in phases if one.name == name
+    ]
     every = [np.linalg.norm(path - path[0], axis=1) for path in paths]
     return np.concatenate(every) if every else np.empty(0)
 
