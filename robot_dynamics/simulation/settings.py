@@ -107,7 +107,7 @@ class PlantSettings:
     Attributes:
         engine: Its engine: our closed-loop dynamics, or MuJoCo with weld equalities.
         step_s: Integration step of our engine [s]; a control period is a whole number of them. By
-            default the longest such step up to 2 ms.
+            default the longest such step up to 2 ms that friction of the joints bears.
         mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s]:
             up to 0.2 ms by default.
         command_delay_periods: Control periods from a measurement until the torque computed from it
