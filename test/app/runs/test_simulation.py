@@ -246,9 +246,9 @@ def test_a_step_too_long_for_friction_is_shortened_or_refused():
     """By default it is shortened; a stated one is refused, with one that is taken."""
     stiff = "plant.damping_scale=300"
     sim = rd.Simulation("lift_box", overrides=[stiff])
-    seen = [sim.step(np.zeros(len(sim.joint_names))) for _ in range(5)]
-    assert np.abs([one.qd for one in seen]).max() < 0.01
-    words = r"plant.step_s 0.002 s is too long for the friction.*expected at most ([\d.]+) s\.$"
+    seen = [sim.step(np.zeros(len(sim.joint_names))).qd for _ in range(20)]
+    assert np.abs(np.diff(seen[10:], axis=0)).max() < 0.05  # unstable, it would shake
+    words = r"plant\.step_s 0\.002 s is too long for the friction.*expected at most ([\d.]+) s\.$"
     with pytest.raises(rd.ArgumentError, match=words) as refused:
         rd.Simulation("lift_box", overrides=[stiff, "plant.step_s=0.002"])
     shorter = re.search(words, str(refused.value))[1]
