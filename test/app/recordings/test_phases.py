@@ -8,6 +8,7 @@ import pytest
 from robot_dynamics.app.recordings.phases import phase_figures
 from robot_dynamics.app.recordings.recording import Recording
 
+UNTURNED = [0.0, 0.0, 0.0, 1.0]
 NAMES = ("grasp", "lift", "put_down", "release", "wait")
 #: Each figure with a column, a row and a component on which it depends.
 DEPENDS = {
@@ -25,7 +26,7 @@ def recording(change=None):
     rng = np.random.default_rng(3)
     columns = {
         "phase": np.repeat(np.arange(5.0), 2)[:, None],
-        "object_pose": np.hstack([0.01 * rng.random((10, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (10, 1))]),
+        "object_pose": np.hstack([0.01 * rng.random((10, 3)), np.tile(UNTURNED, (10, 1))]),
         "contact_force": 10.0 * rng.random((10, 1)),
         "commanded_torque": rng.random((10, 2)),
     }  # fmt: skip
