@@ -34,7 +34,8 @@ fields count. Outside loops `x = state.pressed` and `trial = step.trial` are sho
 
 Routines and kernels that are bound to their arrays (`Kernel.bind_arrays`) are passed to another
 routine as a `Call`, which it calls without arguments: separately compiled steps run one after the
-other without Python between them. Any Python function can be a `Call` as well.
+other without Python between them. Any Python function can be a `Call` as well; if it raises, it is
+not called again, and its exception is raised when the outermost routine returns.
 """
 
 from __future__ import annotations
@@ -118,7 +119,11 @@ class Routine(Source):
         content = struct.pack(f"{len(words)}q", *words)
         table = (ctypes.c_int64 * len(words)).from_buffer_copy(content)
         address = ctypes.addressof(table)
-        bound = partial(entry, address)
+        failures = [one for each in used for one in getattr(each, "failures", ())]
+        bound = (
+            partial(_checked, entry, failures, address) if failures else partial(entry, address)
+        )
+        bound.failures = failures  # type: ignore[attr-defined]
         bound.kept = (table, used, machine)  # type: ignore[attr-defined]
         bound.entry = (machine.address, address)  # type: ignore[attr-defined]
         return bound
@@ -199,9 +204,28 @@ def _entered(given: Any) -> Any:
     """Return an argument; a Python function as a function that machine code can call."""
     if not callable(given) or hasattr(given, "entry"):
         return given
-    back = ctypes.CFUNCTYPE(None)(given)
+    failure: list[BaseException] = []
+
+    def guarded() -> None:
+        if not failure:
+            try:
+                given()
+            except BaseException as error:  # nothing can be raised through machine code
+                failure.append(error)
+
+    back = ctypes.CFUNCTYPE(None)(guarded)
+    back.failures = [failure]  # type: ignore[attr-defined]
     back.entry = (ctypes.cast(back, ctypes.c_void_p).value,)  # type: ignore[attr-defined]
     return back
+
+
+def _checked(entry: Any, failures: Sequence[list[BaseException]], address: int) -> Any:
+    """Return the result of a routine; raise what a Python function that it called has raised."""
+    result = entry(address)
+    for failure in failures:
+        if failure:
+            raise failure.pop()
+    return result
 
 
 def zeros(*shape: int) -> Any:

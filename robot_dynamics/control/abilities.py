@@ -173,6 +173,7 @@ class RunsTask(HoldsObject):
         Raises:
             TaskError: If the phase waits for none.
         """
+
     @abstractmethod
     def planned_phases(self, times: Array) -> Sequence[str]:
         """Return the names of the phases at times (N,) of the checked plan [s]."""

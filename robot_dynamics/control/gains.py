@@ -234,7 +234,7 @@ def largest_bandwidth(
         delay_periods: Periods between a measurement and the torque computed from it.
     """
     low, high = 0.0, 10.0 / period
-    for _ in range(50):
+    for _ in range(25):
         middle = 0.5 * (low + high)
         s = middle / bandwidth
         scaled = PidGains(gains.proportional * s**2, gains.derivative * s, gains.integral * s**3)

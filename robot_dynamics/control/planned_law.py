@@ -129,14 +129,16 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         poses = np.array(self._poses(q))
         start, bodies = self.settings.start, self.bodies(plan, 0)
         time = nearest_time(bodies, plan.duration, poses, start, near)
-        times = path_times(time) if backwards else np.array([time])
-        touches = plan.rows(times)[:, self.row_columns["touch"]].any(axis=1)
-        if touches.any():
-            at = float(times[touches][-1])
-            raise ResumeError(
-                f"{way} refused: it would touch a surface, as the reference does at {at:.3g} s; "
-                "expected free space: move the arms by the drives' own controllers."
-            )
+        if backwards:
+            times = path_times(time)
+            touches = plan.rows(times)[:, self.row_columns["touch"]]
+            changes = np.flatnonzero((touches != touches[:1]).any(axis=1))
+            if len(changes):  # hinges and lines, which hold the object throughout, do not count
+                raise ResumeError(
+                    "put_down refused: on the way back the object would touch or leave a surface, "
+                    f"as the reference does at {times[changes[0]]:.3g} s; expected a resume, or a "
+                    "reference from a topic."
+                )
         return Resumed(plan, poses[0], time, self.settings.resume, backwards=backwards)
 
     @abstractmethod

@@ -362,13 +362,16 @@ class SafetyLayer(FaultLatch):
     ) -> Array:
         """Trip if a step breaks a rule; return its torque within the torque rate."""
         check, q = self.step_check, self.arms.q
-        if check.passes(step, torque, self._last, q, measured=wrists is not None):
+        measured, warned = wrists is not None, bool(self.wrench_warning)
+        if check.passes(step, torque, self._last, q, measured=measured, warned=warned):
             self._scaled_since = NEVER
-            self.wrench_warning, self.closure_warning = "", False
+            self.closure_warning = False
+            if warned and not check.doubtful:
+                self.wrench_warning = ""
             return torque
         low = ramped and not step.task_scale >= self.settings.least_task_scale
         self._scaled_since = min(self._scaled_since, now) if low else NEVER
-        doubtful = check.doubtful and wrists is not None
+        doubtful = check.doubtful and measured
         if not doubtful:
             self.wrench_warning = ""
         figures = check.figures(now - self._scaled_since)

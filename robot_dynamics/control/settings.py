@@ -281,7 +281,7 @@ class ControlSettings:
     blend_s: float = _number(0.3, "s", above=0.0, maximum=LONGEST_S)
     friction: FrictionSettings = field(default_factory=FrictionSettings)
     command_delay_periods: int = field(
-        default=1, metadata={"unit": "periods", "minimum": 0, "maximum": 1000}
+        default=1, metadata={"unit": "periods", "minimum": 0, "maximum": 100}
     )
     start: StartSettings = field(default_factory=StartSettings)
     resume: ResumeSettings = field(default_factory=ResumeSettings)

@@ -183,17 +183,22 @@ class StepCheck:
 
     def begin(self) -> None:
         """Reset the filters of held bodies, and take the present least distances of links."""
-        self._kernel = self._program.bind(self.block)
+        # The second one passes steps whose residual is doubtful.
+        self._kernels = [
+            self._program.bind(self._block(doubt)) for doubt in (self._bands[True], 0.0)
+        ]
         self.doubtful = self._measured = False
         self.residuals = np.zeros((len(self.bodies), 11))
 
     @property
     def block(self) -> Array:
         """Parameters of the compiled figures, with the present least distances."""
+        return self._block(self._bands[True])
+
+    def _block(self, doubt: float) -> Array:
         s = self._settings
         tracking = s.tracking_limit_rad, s.tracking_limit_m
         closure = s.closure_warning_rad, s.closure_warning_m
-        doubt = self._bands[True]
         limits = np.minimum(
             [self.largest_change, *tracking, *closure, self._tilt, 1.0, s.least_task_scale, doubt],
             _HUGE,
@@ -217,12 +222,20 @@ class StepCheck:
         return Finding(Cause.TORQUE_INVALID, "controller", sentence)
 
     def passes(
-        self, step: LawStep, torque: Array, last: Array, q: Array, *, measured: bool
+        self,
+        step: LawStep,
+        torque: Array,
+        last: Array,
+        q: Array,
+        *,
+        measured: bool,
+        warned: bool = False,
     ) -> bool:
         """Return whether nothing about a step is to be looked into.
 
         It keeps every rule, limits scale it little enough, the arms agree about the object within
-        the warning limit, and the wrench residual is below its warning limit.
+        the warning limit, and the wrench residual is below its warning limit, or is known to be
+        beyond it.
 
         Args:
             step: Step of the law; a `HeldStep` if the arms hold an object.
@@ -230,7 +243,9 @@ class StepCheck:
             last: Torque that was sent last (na,).
             q: Positions of the arm joints (na,).
             measured: Whether wrenches are measured; the filters do not change without.
+            warned: Whether there is a warning about the wrench residual.
         """
+        kernel = self._kernels[warned]
         if self.proximity:
             q = self.proximity.distances.positions(q)
         checked = step.checked
@@ -238,14 +253,14 @@ class StepCheck:
             if not measured:
                 checked = checked.copy()
                 checked[self._wrenches] = 0.0
-            self._figures, residuals = self._kernel(torque, last, q, checked, self.residuals)
+            self._figures, residuals = kernel(torque, last, q, checked, self.residuals)
             if measured:
                 self.residuals = residuals
         else:
-            self._figures = self._kernel(torque, last, q, checked)
+            self._figures = kernel(torque, last, q, checked)
         self._measured = measured
         passed: bool = self._figures.item(_BEYOND) <= 0.0
-        if passed:
+        if passed and not (warned and measured):
             self.doubtful = False
         elif measured:
             self.doubtful = self._figures.item(_WRENCH_EXCESS) > -self._bands[self.doubtful]

@@ -21,7 +21,7 @@ OPERATOR_S = 0.2  # least duration of a wait for an operator [s]
 
 
 def _speed(default: float, highest: float = 1.0) -> Any:
-    return number(default, "m/s", above=0.0, maximum=highest)
+    return number(default, "m/s", minimum=1e-3, maximum=highest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class MoveSettings(_Stays):
 
     to: Literal["home"] | None = None
     joints: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    velocity_fraction: float = number(0.3, "", above=0.0, maximum=1.0)
+    velocity_fraction: float = number(0.3, "", minimum=1e-3, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class ApproachSettings(_Retreats):
 
     distance_m: float = number(0.08, "m", above=0.0, maximum=1.0)
     speed: float = _speed(0.1)
-    velocity_fraction: float = number(0.3, "", above=0.0, maximum=1.0)
+    velocity_fraction: float = number(0.3, "", minimum=1e-3, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
 
 

@@ -133,10 +133,11 @@ class Diagnosis:
             names = ()  # looking for the closest of very many takes longer than a user waits
         message, _, hint = str(UnknownNameError(kind, name, names)).partition("; ")
         if len(hint) > _LONG_HINT:
-            hint = hint[:_LONG_HINT].rpartition(", ")[0] + ", ..."
+            shown = hint[:_LONG_HINT].rpartition(", ")[0]
+            hint = f"{shown} and {hint.count(', ') - shown.count(', ')} more"
         if not names:
             hint = ""
-        self.error(place, element, message, hint.rstrip(".") if hint[-3:] != "..." else hint)
+        self.error(place, element, message, hint.rstrip("."))
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Note problems found elsewhere.

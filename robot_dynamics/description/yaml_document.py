@@ -16,10 +16,10 @@ Metadata of a field:
 - `above`, `below`: bounds that are not themselves allowed.
 - `infinite`: True if infinite numbers (`.inf`) are allowed; nan never is.
 - `path`: True for the name of a file: relative to the file that contains it (or resolved, for a
-`package://` address), so that a file can be extended from another folder. - `place`: True for a
-`str` field that is not a key: it receives the mapping's place, "file:line", for messages of later
-checks. A `dict[str, str]` field receives the places of the mapping and of all keys in it, by the
-path of keys ("" for the mapping itself).
+  `package://` address), so that a file can be extended from another folder.
+- `place`: True for a `str` field that is not a key: it receives the mapping's place, "file:line",
+  for messages of later checks. A `dict[str, str]` field receives the places of the mapping and of
+  all keys in it, by the path of keys ("" for the mapping itself).
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class _Decoder:
         if kind is float:
             too_large = isinstance(value, int) and abs(value) > 10**308
             value = math.inf if too_large else float(value)
-        unit = f" {metadata['unit']}" if metadata.get("unit") else ""
+        unit = f" {_unit(metadata)}" if _unit(metadata) else ""
         problem, shown = "", _shortened(node.text)
         if value != value or (math.isinf(value) and not metadata.get("infinite")):
             problem = f"expected a finite number, not {shown}"
@@ -278,9 +278,15 @@ def _has_shape(kind: Any, node: YamlNode) -> bool:
     return isinstance(node.value, str) or (origin is typing.Literal and node.text != "")
 
 
+def _unit(metadata: Mapping[str, Any]) -> str:
+    """Return the unit of a number; empty if it depends on the joint, as rad or m."""
+    unit: str = metadata.get("unit") or ""
+    return "" if " or " in unit else unit
+
+
 def _words(kind: Any, metadata: Mapping[str, Any]) -> str:
     """Return words for a value of this kind."""
-    unit = f" in {metadata['unit']}" if metadata.get("unit") else ""
+    unit = f" in {_unit(metadata)}" if _unit(metadata) else ""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if kind is float:
         return f"a number{unit}"

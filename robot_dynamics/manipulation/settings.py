@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -75,7 +76,7 @@ class SensorToolSettings:
         center: Centre of mass in the frame of the arm's `tool` link [m].
     """
 
-    mass: float = field(default=0.0, metadata={"unit": "kg", "minimum": 0.0})
+    mass: float = field(default=0.0, metadata={"unit": "kg", "minimum": 0.0, "maximum": 1e3})
     center: Triple = (0.0, 0.0, 0.0)
 
 
@@ -116,6 +117,13 @@ class ArmSettings:
     drives: tuple[str, ...] = ()
     passive_joints: dict[str, float] = field(default_factory=dict)
     home: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", self.name):
+            raise ArgumentError(
+                f"an arm is named {self.name!r}; expected a letter, then letters, digits and "
+                "underscores, as in names of topics."
+            )
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,9 @@ class CellSettings:
     robots: tuple[RobotSettings, ...]
     arms: tuple[ArmSettings, ...]
     object: ObjectSettings
-    gravity: Triple = (0.0, 0.0, -9.81)
+    gravity: Triple = field(
+        default=(0.0, 0.0, -9.81), metadata={"unit": "m/s^2", "minimum": -1e3, "maximum": 1e3}
+    )
     surfaces: tuple[SurfaceSettings, ...] = ()
     coordinates: tuple[CoordinateSettings, ...] = ()
 

@@ -40,6 +40,8 @@ FaultKind = Literal[
     "reordered",
 ]
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+#: Kinds of faults of messages.
+OF_MESSAGES = KINDS[KINDS.index("wrong_name") :]
 
 _WITH_VALUE = (
     *("position_scale", "position_offset", "velocity_scale", "wrench_scale"),

@@ -83,8 +83,7 @@ class RigidEngine(SceneEngine):
     Raises:
         ArgumentError: If the control period is no whole number of steps, limits of a joint cannot
             be told by the placement of its frames, or a stated step is too long for the friction,
-            springs and dampers of the joints. If arms hold nothing, the step is shortened instead:
-            they are lighter than with the object.
+            springs and dampers of the joints; the step by default is shortened instead.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
@@ -106,7 +105,7 @@ class RigidEngine(SceneEngine):
             self.substeps = settings.contact_steps(period)
         else:
             self.substeps = settings.steps("step_s", period)
-            self.substeps = self._checked_substeps(period)
+            self.substeps = self._checked_substeps(period, fixed=settings.step_s is not None)
         self._length = period / self.substeps
         self._q_at, self._v_at = joint_places(self.model, system.joint_names)
         self._passive_q, self._passive_v = joint_places(self.model, system.passive_joint_names)
@@ -143,7 +142,7 @@ class RigidEngine(SceneEngine):
         )
         other._bias_forces = None
         other._start = other._own_positions(start)
-        other._checked_substeps(self._period)
+        other._checked_substeps(self._period, fixed=True)
         if self._recovery.size:
             other._recovery = scene.grasp_map.recovery.ravel()
             other._figures = self._figures_kernel.bind(other._recovery)
@@ -371,20 +370,25 @@ class RigidEngine(SceneEngine):
         at = [whole.q_slices[whole.joint_index(name)] for name in self.model.joint_names]
         return np.concatenate([np.zeros(0), *(start[own] for own in at)])
 
-    def _checked_substeps(self, period: float) -> int:
-        """Return a number of steps at which friction, springs and dampers are stable."""
+    def _checked_substeps(self, period: float, *, fixed: bool) -> int:
+        """Return a number of steps at which friction, springs and dampers are stable.
+
+        Raises:
+            ArgumentError: If it is larger than the present one, which is `fixed`.
+        """
         drives, friction = self.drives, np.zeros(self.model.nv)
         friction[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
         rates = decay_rates(self.robot, self._start, friction)
         step = period / self.substeps
         longest = largest_step(CLASSICAL, rates, step)
-        if longest < step and self.scene.holds_object:
+        count = max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
+        if fixed and count > self.substeps:
             raise ArgumentError(
-                f"an integration step of {step:g} s is too long for the friction, "
-                f"springs and dampers of the joints, whose fastest motion has a rate of "
-                f"{np.max(np.abs(rates)):.0f} 1/s; expected at most {longest:.2g} s."
+                f"plant.step_s {step:g} s is too long for the friction, springs and dampers of "
+                f"the joints, whose fastest motion has a rate of {np.max(np.abs(rates)):.0f} 1/s; "
+                f"expected at most {period / count:.6g} s."
             )
-        return max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
+        return count
 
     def _singular_step(self, drives: DriveParameters, torque: Array) -> None:
         """Make one step at a state where constraints depend on one another."""

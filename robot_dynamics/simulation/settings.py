@@ -107,7 +107,7 @@ class PlantSettings:
     Attributes:
         engine: Its engine: our closed-loop dynamics, or MuJoCo with weld equalities.
         step_s: Integration step of our engine [s]; a control period is a whole number of them. By
-            default the longest such step up to 2 ms.
+            default the longest such step up to 2 ms that friction of the joints bears.
         mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s]:
             up to 0.2 ms by default.
         command_delay_periods: Control periods from a measurement until the torque computed from it
@@ -144,8 +144,8 @@ class PlantSettings:
     """
 
     engine: EngineName = "engine"
-    step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
-    mujoco_step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
+    step_s: float | None = field(default=None, metadata={"minimum": 1e-6, "unit": "s"})
+    mujoco_step_s: float | None = field(default=None, metadata={"minimum": 1e-6, "unit": "s"})
     command_delay_periods: int = field(
         default=1, metadata={"unit": "periods", "minimum": 0, "maximum": 10}
     )

@@ -233,6 +233,30 @@ def test_functions_that_a_routine_calls(kind):
         twice.bind(None, x, seen)
 
 
+@pytest.mark.parametrize("at", ["first", "second"])
+def test_exceptions_of_called_functions_end_the_call(at):
+    """The outermost routine raises them; the function runs again at the next call only."""
+    x, seen, calls = np.zeros(2), np.zeros(1), []
+
+    def fails():
+        calls.append(len(calls))
+        if len(calls) < 3:
+            raise KeyError("of ours")
+
+    def passes():
+        pass
+
+    inner = both.bind(*((fails, passes) if at == "first" else (passes, fails)), x, seen)
+    outer = twice.bind(inner, x, seen)
+    for _ in range(2):
+        before = len(calls)
+        with pytest.raises(KeyError, match="of ours"):
+            outer()
+        assert len(calls) == before + 1
+    outer()
+    assert len(calls) == (6 if at == "first" else 4)
+
+
 def cart(seed, warn=None):
     """Return a record."""
     rng = np.random.default_rng(seed)

@@ -329,12 +329,26 @@ def test_a_resume_needs_rest_and_no_fault():
         run.start("resume")
 
 
-def test_an_object_at_a_surface_is_not_resumed():
-    """What it would do to the surface on the way is unknown."""
-    run = Stopped("wipe", 1.0, rest_s=0.2)
-    for way in ("resume", "put_down"):
-        with pytest.raises(ResumeError, match=f"{way} refused: it would touch a surface"):
-            run.start(way)
+def test_an_object_at_a_wall_is_resumed():
+    """The force on the wall is controlled again, and the object goes on along it."""
+    path = "{duration_s: 1.0, move: [0.05, 0, 0]}, {duration_s: 0.6, move: [0, 0, 0.03]}"
+    changes = (f"reference.segments=[{path}]", "reference.touches.0.until_s=9")
+    run = Stopped("wipe", 1.2, changes, rest_s=2.5)
+    with pytest.raises(ResumeError, match=r"put_down refused: .* the reference does at 0\.\d"):
+        run.start("put_down")
+    run.start("resume")
+    run.run(run.loop.law.reference.duration + run.scenario.control.start.ramp_s + 0.3)
+    assert run.loop.safety.state is State.ACTIVE, run.loop.safety.cause
+    assert run.plant.contacts()[-1].force[2] == pytest.approx(20.0, rel=0.03)
+    np.testing.assert_allclose(run.plant.truth().object_pose[1:3], [0.0, 0.98], atol=1e-4)
+
+
+def test_an_object_on_a_hinge_is_put_down():
+    """The hinge holds it throughout, so that nothing is touched or left on the way."""
+    turn = "{duration_s: 1.0, rotate: {axis: [0, 1, 0], degrees: 20}}"
+    run = Stopped("lid", 1.3, (f"reference.segments=[{turn}]",))
+    pose, _ = run.go_on("put_down")
+    assert_at(pose, run.loop.law.plan.start)
 
 
 def test_arms_without_an_object_have_no_plan():

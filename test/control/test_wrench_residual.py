@@ -92,6 +92,7 @@ class Monitor:
         arms = {"left": ["one"], "right": ["other"]}
         self._check = StepCheck(arms, np.ones(2), settings, bodies=bodies)
         self.begin, self._sum = self._check.begin, GraspSum(system)
+        self.warned = False
         self._error = np.array([0.0, 0.0, 0.0, moved, 0.0, 0.0])
         self._closure = np.array([0.0, 0.0, 0.0, 0.0, closure, 0.0])
 
@@ -109,7 +110,7 @@ class Monitor:
             closure=self._closure,
             held_body_wrenches=wrenches,
         )
-        check.passes(step, none, none, none, measured=True)
+        self.passed = check.passes(step, none, none, none, measured=True, warned=self.warned)
         cell = judged(check, step, wrists)
         # The rule for wrenches comes before those for closure and error.
         return None if cell.figures.wrench_excess <= 0.0 else next(check.findings(cell))
@@ -380,6 +381,7 @@ def test_a_small_difference_is_a_warning(system):
         monitor = Monitor(system.with_object(mass=mass), moved=0.0, settings=settings)
 
         def doubtful(force, monitor=monitor):
+            monitor.warned = monitor.doubtful
             for _ in range(400):
                 found = monitor.finding_of(wrenches_of_body([0, 0, 0, force, 0, 0], [0, 0, 39.2]))
                 assert found is None
@@ -387,8 +389,11 @@ def test_a_small_difference_is_a_warning(system):
 
         assert not doubtful(0.99 * least)
         assert doubtful(1.01 * least)
+        assert not monitor.passed  # until there is a warning
         assert doubtful(0.91 * least)
+        assert monitor.passed
         assert not doubtful(0.89 * least)
+        assert monitor.passed
 
 
 def test_a_limit_that_is_infinite_stays_so_without_weight():

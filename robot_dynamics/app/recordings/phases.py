@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.app.recordings.metrics import pushed_surfaces
+from robot_dynamics.app.recordings.metrics import largest, pushed_surfaces
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
@@ -52,18 +51,18 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
         return {}
     period = recording.get("period_s")
     poses, force = recording["object_pose"], pushed_surfaces(recording)
-    moved = {name: list(_moved(recording, phases, name)) for name in ("grasp", "release")}
+    moved = {name: _moved(recording, phases, name) for name in ("grasp", "release")}
     downs = [one for one in phases if one.name in ("put_down", "put_back: put_back")]
-    touching = [force[one.first : one.end] for one in downs]
+    down = [np.arange(one.first, one.end) for one in downs]
     figures: dict[str, Any] = {
         "phases": [
             {"name": one.name, "from_s": one.first * period, "to_s": one.end * period}
             for one in phases
         ],
         "failed_phase": _failed_phase(recording, phases),
-        "grasp_displacement_max_m": max(moved["grasp"], default=None),
-        "release_displacement_max_m": max(moved["release"], default=None),
-        "put_down_force_max_n": max((float(part.max()) for part in touching), default=None),
+        "grasp_displacement_max_m": largest(moved["grasp"]),
+        "release_displacement_max_m": largest(moved["release"]),
+        "put_down_force_max_n": largest(force[np.concatenate(down)]) if down else None,
         "drop_height_max_m": _drop_height(recording),
         "phase_torque_rate_max_fraction": _torque_rate(recording, phases),
         "place_error_m": None,
@@ -74,8 +73,8 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
     if back or (released and len(released) == len(places)):
         place = poses[0] if back and not released else np.array(places[len(released) - 1])
         off, turn = poses[-1] - place, product(poses[-1][3:], conjugate(place[3:]))
-        figures["place_error_m"] = float(np.linalg.norm(off[:3]))
-        figures["place_error_deg"] = float(np.degrees(np.linalg.norm(rotation_vector(turn))))
+        figures["place_error_m"] = largest(np.array([np.linalg.norm(off[:3])]))
+        figures["place_error_deg"] = largest(np.degrees([np.linalg.norm(rotation_vector(turn))]))
     return figures
 
 
@@ -90,22 +89,24 @@ def _failed_phase(recording: Recording, phases: list[RecordedPhase]) -> str:
     return next((one.name for one in reversed(phases) if ": " not in one.name), phases[0].name)
 
 
-def _drop_height(recording: Recording) -> float:
+def _drop_height(recording: Recording) -> float | None:
     """Return the height [m] of the free fall that leads to the object's largest downward speed."""
-    fastest = float(np.max(-recording["object_twist"][:, 5], initial=0.0))
-    return fastest**2 / (2.0 * _GRAVITY)
+    downward = np.maximum(-recording["object_twist"][:, 5], 0.0)
+    return largest(downward**2 / (2.0 * _GRAVITY))
 
 
-def _moved(recording: Recording, phases: list[RecordedPhase], name: str) -> Iterator[float]:
-    """Yield the largest distance [m] of the object from its place before each such phase."""
-    for one in phases:
-        if one.name == name:
-            path: Array = recording["object_pose"][one.first : one.end, :3]
-            yield float(np.linalg.norm(path - path[0], axis=1).max())
+def _moved(recording: Recording, phases: list[RecordedPhase], name: str) -> Array:
+    """Return distances [m] of the object from its place before each such phase, in its rows."""
+    paths = [
+        recording["object_pose"][one.first : one.end, :3] for one in phases if one.name == name
+    ]
+    every = [np.linalg.norm(path - path[0], axis=1) for path in paths]
+    return np.concatenate(every) if every else np.empty(0)
 
 
-def _torque_rate(recording: Recording, phases: list[RecordedPhase]) -> float:
+def _torque_rate(recording: Recording, phases: list[RecordedPhase]) -> float | None:
     """Return the largest change of a torque from a phase to the next, over the largest allowed."""
     torque, most = recording["commanded_torque"], recording.get("torque_rate")
-    steps = [np.abs(torque[one.first] - torque[one.first - 1]).max() for one in phases[1:]]
-    return float(max(steps, default=0.0)) / (most * recording.get("period_s"))
+    first = [one.first for one in phases[1:]]
+    steps = np.abs(torque[first] - torque[np.array(first, dtype=int) - 1])
+    return largest(np.append(steps, 0.0) / (most * recording.get("period_s")))

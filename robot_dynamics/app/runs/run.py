@@ -35,6 +35,7 @@ from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation import EngineName
+from robot_dynamics.simulation.faults import OF_MESSAGES
 from robot_dynamics.simulation.plant import ScenePlant
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
@@ -291,6 +292,12 @@ def simulate(
     recording.metadata["law_warnings"].extend(
         f"at {time * control.period:g} s: {sentence}"
         for time, sentence in (*loop.safety.warnings, *loop.warnings)
+    )
+    recording.metadata["law_warnings"].extend(
+        f"plant.faults: {one.kind!r} happens to messages, of which there are none in this run; "
+        "expected `robot_dynamics demo`."
+        for one in scenario.plant.faults
+        if one.kind in OF_MESSAGES
     )
     if not safety:
         recording.metadata["law_warnings"].append("the safety layer was off: nothing was checked.")

@@ -38,7 +38,7 @@ from robot_dynamics.description.yaml_document import YamlNode, decode, parse_yam
 from robot_dynamics.dynamics.arguments import positive_number
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.hybrid.environment import PUSHED
-from robot_dynamics.manipulation.settings import CellSettings
+from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.resources import SCHEME, share_directory
 from robot_dynamics.simulation import EngineName
@@ -174,6 +174,11 @@ class Scenario:
     def _require_possible_task(self) -> None:
         """Check that a task, if there is one, fits the cell and the law."""
         if not self.task:
+            if self.plant.object_error != PoseSettings():
+                raise ArgumentError(
+                    "plant.object_error moves an object that is not held at the start, but there "
+                    "is no `task`; expected none, or plant.grasp_error."
+                )
             return
         if self.reference != ReferenceSettings():
             raise ArgumentError(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -239,3 +240,17 @@ def test_a_period_that_is_interrupted_is_told(name, engine, monkeypatch):
         if sim.observation.time:
             assert (sim.step(torque).q == after).all()
     assert sim.observation.time == 0.0
+
+
+def test_a_step_too_long_for_friction_is_shortened_or_refused():
+    """By default it is shortened; a stated one is refused, with one that is taken."""
+    stiff = "plant.damping_scale=3000"
+    sim = rd.Simulation("lift_box", overrides=[stiff])
+    seen = [sim.step(np.zeros(len(sim.joint_names))).qd for _ in range(20)]
+    assert np.abs(np.diff(seen[10:], axis=0)).max() < 0.05  # unstable, it would shake
+    words = r"plant\.step_s 0\.002 s is too long for the friction.*expected at most ([\d.]+) s\.$"
+    with pytest.raises(rd.ArgumentError, match=words) as refused:
+        rd.Simulation("lift_box", overrides=[stiff, "plant.step_s=0.002"])
+    shorter = re.search(words, str(refused.value))[1]
+    assert float(shorter) < 0.002
+    rd.Simulation("lift_box", overrides=[stiff, f"plant.step_s={shorter}"])
