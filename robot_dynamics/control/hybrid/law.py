@@ -548,19 +548,26 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         inertias = list(map(self.hybrid_system.load_inertia, joints, poses))
         return motion.times[every].tolist(), np.array(inertias)
 
+    def forget(self) -> None:
+        """Let the next start begin its search for the object where the plan does."""
+        self.running.memory = np.zeros_like(self.running.memory)
+
     def prepare_start(self, q: Array) -> None:
         """Compute the damping of the next start, which is at positions `q` (na,), beforehand."""
+        self._next_damping = self._damping_at(q)
+
+    def _damping_at(self, q: Array) -> ContactDamping:
+        """Return the damping of a start at positions `q` (na,)."""
         kernel, start = self.kernel, self.reference.start
         require_length("q", list(q), len(kernel.order), "one for each arm joint")
         joints = kernel.joints(q)
-        self._next_damping = contact_damping(kernel.system, self.settings, joints, start)
+        return contact_damping(kernel.system, self.settings, joints, start)
 
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         kernel, settings = self.kernel, self.settings
-        if self._next_damping is None:
-            self.prepare_start(q)
-        self._damping, self._next_damping = self._next_damping, None
+        self._damping = self._next_damping or self._damping_at(q)
+        self._next_damping = None
         posture = kernel.of_model(self._near_posture(q))
         gains = self._gains_of(settings, posture, self._damping.values)
         self.running.tune(gains, self._more_parameters())

@@ -56,9 +56,9 @@ class HeldLaw:
             if isinstance(law.hybrid_system.contacts[i].limits, FrictionCone)
         }
         self._smoothing = law.period / SETTLE_S
-        self._forget()
+        self._forget_load()
 
-    def _forget(self) -> None:
+    def _forget_load(self) -> None:
         """Begin without knowledge of what the arms carry."""
         self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
 
@@ -82,14 +82,18 @@ class HeldLaw:
         self._stage += 1
         return self._stage == 3
 
-    def forget_preparation(self) -> None:
-        """Let the next preparation begin anew: one before it may have been interrupted."""
+    def forget(self) -> None:
+        """Let the next start depend on nothing of an earlier run, or of an interrupted start."""
         self._stage = 0
+        self._forget_load()
+        self.law.forget()
+        if self.law.reference is not self._plan:
+            self.law.begin_with(self._plan)
 
     def start(self, now: Now) -> None:
         """Start the law after its preparation, from the torque that was sent last."""
         self._stage = 0
-        self._forget()
+        self._forget_load()
         self.law.start(now.q, now.qd, now.last)
         self.tick = self.law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
 
@@ -123,7 +127,7 @@ class HeldLaw:
 
     def resume(self, now: Now, resumed: Resumed) -> None:
         """Start the law in the air, on what `choose_resumed` returned."""
-        self._forget()
+        self._forget_load()
         self.law.begin_with(resumed)
         self.law.start(now.q, now.qd, now.last)
         self.tick, self._stage = 0, 0

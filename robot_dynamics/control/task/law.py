@@ -127,7 +127,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             if isinstance(phase, Move) and phase.goes_home:
                 phase.target = np.array(q)
             if isinstance(phase, HeldPhase):
-                phase.held.forget_preparation()
+                phase.held.forget()
         self._reset_time()
 
     def _reset_time(self) -> None:

@@ -59,6 +59,15 @@ def test_the_object_is_placed_and_the_arms_return(run):
     np.testing.assert_allclose(truth[still, :3], np.tile(PLACE, (len(still), 1)), atol=1e-6)
 
 
+@pytest.mark.slow
+def test_a_run_depends_on_none_before_it(run, prepared):
+    """After a failed one with the same law it is the same to the last bit."""
+    other = simulate(SCENARIO, overrides=["plant.object_mass_scale=2.0"], preparation=prepared)
+    again = simulate(SCENARIO, preparation=prepared)
+    assert not other.ok
+    assert again.report["state_hash"] == run.report["state_hash"]
+
+
 def test_the_weight_changes_hands(run):
     """The table bears it before and after, and nothing on the way."""
     force, weight = run.recording["contact_force"].ravel(), 5.0 * 9.81
