@@ -28,6 +28,7 @@ _SHARE = 0.3  # of the way in that time, that the lag of a velocity filter cause
 _LATE_S = 4e-3  # between the instants of a position and its velocity [s]
 _STILL = 10  # samples that are the same to the last bit
 _MOVED = 4e-3  # way of another arm meanwhile [rad or m]
+_TOLD_S = 0.2  # longest time that counts: velocities at rest may be a little off [s]
 _TOLD = 1e-3  # way meanwhile by velocities that are the same as well [rad or m]
 LOOK_S = 0.02  # between two looks for arms that do not move [s]
 _LOOKS = 2  # at least, after which an arm that was to move counts as still
@@ -115,7 +116,7 @@ class JointMotion(NamedTuple):
         # Before the last step, which may be false.
         others = [np.abs(before.since[their]).max() for their in slices if their != own]
         other_moves = linked and max(others, default=0.0) > _MOVED
-        told = float(np.abs(self.qd[own]).max() * self.per_arm[arm, 0])
+        told = float(np.abs(self.qd[own]).max() * min(self.per_arm[arm, 0], _TOLD_S))
         if told > _TOLD:
             forced = "they tell of motion"
         elif other_moves:

@@ -37,6 +37,7 @@ from robot_dynamics.control.task_settings import (
 )
 from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.manipulation.system import GraspSystem
 
 
@@ -226,4 +227,5 @@ def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:
     roll, pitch, yaw = Rotation.from_quat(pose[3:]).as_euler("xyz").tolist()
     held = replace(scenario.cell.object, xyz=(x, y, z), rpy=(roll, pitch, yaw))
     cell = replace(scenario.cell, object=held)
-    return replace(scenario, cell=cell, reference=plan.reference, task=())
+    plant = replace(scenario.plant, object_error=PoseSettings())  # nothing of the law depends on it
+    return replace(scenario, cell=cell, reference=plan.reference, task=(), plant=plant)

@@ -23,6 +23,7 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 
 _PULL_N = 5.0  # measured pull by a palm that no noise explains
 _Z = 5  # force along z in a wrench
+_WEIGH_S = 1.0  # in which the arms come to rest, and what they carry settles
 _STANDS_M = 1e-3  # height up to which an object still stands on its support
 
 
@@ -47,7 +48,7 @@ class HeldLaw:
     def __init__(self, law: HybridLaw, weight: float) -> None:
         self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
         self.stood, self.duration = law.plan.start, law.plan.duration
-        self._stage, self._first = 0, law.plan
+        self._stage, self.first = 0, law.plan
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
         self._to_tools = S @ law.distribution.share
         self._palms = {
@@ -74,9 +75,9 @@ class HeldLaw:
         """
         if self._stage == 0:
             self.stood = self.law.object_pose(q)
-            self._first = part.moved_to(self.stood)
+            self.first = part.moved_to(self.stood)
         elif self._stage == 1:
-            self.law.begin_with(self._first)
+            self.law.begin_with(self.first)
         else:
             self.law.prepare_start(q)
         self._stage += 1
@@ -127,7 +128,7 @@ class HeldLaw:
 
     def resume(self, now: Now, resumed: Resumed) -> None:
         """Start the law in the air, on what `choose_resumed` returned."""
-        self._forget_load()
+        self._residual = np.zeros(6)  # the tare of this grasp stays: the object weighs the same
         self.law.begin_with(resumed)
         self.law.start(now.q, now.qd, now.last)
         self.tick, self._stage = 0, 0
@@ -241,7 +242,7 @@ class HeldPhase(TaskPhase):
         """See `TaskPhase`."""
         if self.begins:
             self.held.start(now)
-            self._at, self._since, self._followed = 0, now.time, self._plans[0]
+            self._at, self._since, self._followed = 0, now.time, self.held.first
         else:
             self._follow(0, now)
 
@@ -258,13 +259,20 @@ class HeldPhase(TaskPhase):
     def go_on(self, now: Now) -> None:
         """Go on along the present part, from where the object has come to rest in a pause."""
         law, followed = self.held.law, self._followed
-        pose = law.running.last.reference[POSE]
-        time = min(now.time - self._since, followed.duration)
+        pose, time = law.running.last.reference[POSE], self._path_time(now.time)
         if isinstance(followed, Resumed):
-            time, followed = float(followed.path_time(time)), followed.plan
+            followed = followed.plan
         self._since = now.time
         self._followed = Resumed(followed, pose, time, law.settings.resume)
         self.held.follow(self._followed)
+
+    def _path_time(self, time: float) -> float:
+        """Return the time of the present part at a time of the phase [s]."""
+        followed = self._followed
+        since = min(time - self._since, followed.duration)
+        if isinstance(followed, Resumed):
+            return min(float(followed.path_time(since)), followed.plan.duration)
+        return since
 
     def choose_resumed(self, q: Array, time: float) -> None:
         """Choose a start of this phase from where arms at `q` (na,) hold the object in the air.
@@ -277,7 +285,7 @@ class HeldPhase(TaskPhase):
             ResumeError: If the object is on its support.
         """
         part, begin = self._plans[self._at], self.parts[self._at][0]
-        self._resumed = self.held.choose_resumed(q, part, begin, time - self._since)
+        self._resumed = self.held.choose_resumed(q, part, begin, self._path_time(time))
 
     def resume(self, now: Now) -> None:
         """Begin as `choose_resumed` has chosen."""
@@ -318,6 +326,11 @@ class Lift(HeldPhase):
         self._settings, self._normal = settings, normal
         gravity = np.array(held.law.system.model.gravity)
         self._up = -gravity / np.linalg.norm(gravity)
+
+    @property
+    def may_rest(self) -> bool:
+        """Not while the weight changes hands: at rest nothing would hold the height then."""
+        return self._at > 0
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         own, step, weight = self._settings, self.held.law.running.last, self.held.weight
@@ -417,15 +430,24 @@ class PutBack(PutDown):
         self._touched_s = np.inf
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
-        if not self._stands:
-            self.held.tare()
-            self._follow(0, now)
+        self._weighed_s = now.time + _WEIGH_S
+        self._weighs = not self._stands
+        if self._weighs:
+            self.held.law.hold(self.held.tick)
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        return self._stands or super().advance(now)
+        if self._stands:
+            return True
+        if self._weighs:  # what the arms carry may have changed a moment ago
+            if now.time < self._weighed_s:
+                return False
+            self._weighs = False
+            self.held.tare()
+            self._follow(0, now)
+        return super().advance(now)
 
     def go_on(self, now: Now) -> None:
         """See `HeldPhase`."""
-        if not self._stands:
+        if not (self._stands or self._weighs):
             super().go_on(now)

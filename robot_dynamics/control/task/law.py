@@ -208,8 +208,9 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """Advance the running phase; begin the next ones if it is over."""
         while not self._resting:
             phase = self._course[self._at]
-            waits = phase.for_operator and self.has_operator and not self._told
-            if now.time > phase.longest_s and not waits:
+            waited = phase.for_operator and self.has_operator  # as long as the operator likes
+            waits = waited and not self._told
+            if now.time > phase.longest_s and not waited:
                 most = phase.longest_s
                 raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
             if self._halted and isinstance(phase, HeldPhase):
@@ -326,7 +327,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if not pace.changing:
             if self._halted and self._wanted == "abort":
                 raise PhaseFailed("aborted on request.")
-            if self._halted != (self._wanted != "run"):
+            if self._halted != (self._wanted != "run") and (self._halted or phase.may_rest):
                 self._halted = not self._halted
                 pace.change(0.0 if self._halted else 1.0)
                 if isinstance(phase, HeldPhase):
@@ -438,7 +439,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             raise ResumeError("resume refused: no task was interrupted; expected a start.")
         if isinstance(phase, HeldPhase):
             phase.choose_resumed(q, self._time)
-        elif isinstance(phase, Grasp):
+        elif isinstance(phase, Grasp) or self._running is not None:  # as in a wait on the support
             raise ResumeError(
                 f"resume refused: in {self._phase_in_words}, the hands are at the object; "
                 "expected them away from it, and a start."
@@ -457,7 +458,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def planned_phases(self, times: Array) -> Sequence[str]:
         """Return the names of the phases at times (N,) of the checked plan [s]."""
-        return self._rehearsed[1].plan.phases(times) if self._rehearsed else ()
+        return self.reference.phases(times)
 
     def _rehearse(self, q: Array) -> Rehearsal:
         """Return the nominal course from positions `q` (na,), checked."""
