@@ -39,6 +39,10 @@ def _convert(options: argparse.Namespace) -> int:
     suffix = output.suffix.lower()
     if suffix not in (".urdf", ".xml", *_MODEL):
         raise OutputError(f"{output}: expected a file ending in .urdf, .xml, .yaml or .json.")
+    if any(
+        output.resolve() == Path(one).resolve() for one in (options.file, options.loops) if one
+    ):
+        raise OutputError(f"{output}: is what is to be converted, expected another file.")
     require_parent(output)
     saved = load_saved(options.file, options.loops)
     saved.description.diagnosis.issue_warnings(saved.description.source)

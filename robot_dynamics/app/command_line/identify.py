@@ -23,7 +23,7 @@ def add_identify(commands: Any) -> None:
         description="Identify mass, centre of mass and inertia of the object that the arms hold, "
         "from recordings in which they move it: by joint torques, wrenches of wrist sensors, or "
         "both. Prints each value with its standard deviation, and the parameters that are not "
-        "observable. Ends with status 2, and writes nothing, if the recording is of another cell "
+        "observable. Ends with status 2, and writes nothing, if the recording is of other arms "
         "or does not determine the mass.",
     )
     parser.add_argument(

@@ -28,7 +28,7 @@ def add_study(commands: Any) -> None:
         type=place,
         metavar="STUDY",
         help="a YAML file of values to vary, or a name of a shipped study (lift, fold, wipe, "
-        "delay_bandwidth, fold_bandwidth, wipe_bandwidth, wipe_stiffness)",
+        "delay_bandwidth, fold_bandwidth, wipe_bandwidth, wipe_stiffness, pick_and_place)",
     )
     parser.add_argument(
         "--output",

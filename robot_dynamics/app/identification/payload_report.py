@@ -162,7 +162,7 @@ class PayloadIdentification:
         own = [name for name in fit.unobserved if name in fit.names[:PER_BODY]]
         if own:
             lines.append(
-                "  not observable in this recording, so taken from the description: "
+                "  not observable in this recording, so kept near the description: "
                 + ", ".join(own)
             )
         return lines

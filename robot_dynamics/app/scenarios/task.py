@@ -227,5 +227,7 @@ def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:
     roll, pitch, yaw = Rotation.from_quat(pose[3:]).as_euler("xyz").tolist()
     held = replace(scenario.cell.object, xyz=(x, y, z), rpy=(roll, pitch, yaw))
     cell = replace(scenario.cell, object=held)
-    plant = replace(scenario.plant, object_error=PoseSettings())  # nothing of the law depends on it
+    plant = replace(
+        scenario.plant, object_error=PoseSettings()
+    )  # nothing of the law depends on it
     return replace(scenario, cell=cell, reference=plan.reference, task=(), plant=plant)

@@ -53,6 +53,11 @@ class Grippers:
             return []
         return [arm for arm in self.arms if not self._holds.get(arm, False)]
 
+    @property
+    def unknown_loads(self) -> list[str]:
+        """Names of the arms that hold something although they were not commanded to close."""
+        return [] if self.closed else [arm for arm in self.arms if self._holds.get(arm, False)]
+
     def _command(self, *, closed: bool) -> None:
         if self.rehearsing or closed == self.closed:
             return

@@ -267,12 +267,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     @property
     def state(self) -> TaskState:
         """Present state; see `RunsTask`."""
+        if self._wanted == "pause" and not self._resting:
+            return "paused"
         if self.failure:
             return "failed"
         if self._resting:
             return "done"
-        if self._wanted == "pause":
-            return "paused"
         return "waiting" if self._waits else "running"
 
     @property
@@ -407,7 +407,16 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def check_hands(self, wrenches: Array | None) -> None:
         """Refuse a start of the whole task with hands that are not free; see `RunsTask`."""
-        if self._resumes or wrenches is None:
+        if self._resumes:
+            return
+        loaded = [] if self.grippers is None else self.grippers.unknown_loads
+        if loaded:
+            sentence = (
+                f"the gripper of arm {loaded[0]!r} holds something; expected empty hands: a task "
+                "begins with free hands."
+            )
+            raise StartError(loaded[0], 1.0, 0.0, sentence)
+        if wrenches is None:
             return
         most = next(one.touch_n for one in self._phases if isinstance(one, (Move, Approach)))
         for arm, wrench in zip(self.system.arms, wrenches, strict=True):
@@ -433,10 +442,18 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if way == "start":
             return
         if way != "resume":
-            raise ResumeError(f"{way} refused: expected `resume`, which goes on with the task.")
+            raise ResumeError(
+                f"{way} refused: a task puts its object down itself; expected `resume`, or the "
+                "drives' own controllers."
+            )
         phase, over = self._course[self._at], self.done and not self.failure
-        if tick == 0 or over or self._course is not self._phases:
+        if tick == 0 or over:
             raise ResumeError("resume refused: no task was interrupted; expected a start.")
+        if self._course is not self._phases:
+            raise ResumeError(
+                "resume refused: the task was in a safe end after a failure; expected the arms to "
+                "be freed by the drives' own controllers, then a start."
+            )
         if isinstance(phase, HeldPhase):
             phase.choose_resumed(q, self._time)
         elif isinstance(phase, Grasp) or self._running is not None:  # as in a wait on the support

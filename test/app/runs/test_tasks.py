@@ -92,7 +92,7 @@ def test_torques_never_jump(run):
         (
             "plant.object_error={xyz: [0.4, 0.0, 0.0]}",
             ["approach", "grasp", "retreat: release", "retreat: move"],
-            "phase 2, grasp: arm 'left' and 'right' found no contact within 0.005 m",
+            "phase 2, grasp: arms 'left' and 'right' found no contact within 0.005 m",
         ),
         pytest.param(
             "plant.grasp_friction_scale=0.2",
