@@ -39,9 +39,8 @@ def _convert(options: argparse.Namespace) -> int:
     suffix = output.suffix.lower()
     if suffix not in (".urdf", ".xml", *_MODEL):
         raise OutputError(f"{output}: expected a file ending in .urdf, .xml, .yaml or .json.")
-    if any(
-        output.resolve() == Path(one).resolve() for one in (options.file, options.loops) if one
-    ):
+    given = [Path(one).resolve() for one in (options.file, options.loops) if one]
+    if output.resolve() in given:
         raise OutputError(f"{output}: is what is to be converted, expected another file.")
     require_parent(output)
     saved = load_saved(options.file, options.loops)

@@ -20,7 +20,8 @@ from robot_dynamics.control.task.free_arms import FreeArms, Lines
 from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release, SqueezeWrenches
 from robot_dynamics.control.task.gripper_grasp import GripperGrasp
 from robot_dynamics.control.task.grippers import Grippers
-from robot_dynamics.control.task.held_phases import HeldLaw, HeldPhase, Lift, PutBack, PutDown
+from robot_dynamics.control.task.held_law import HeldLaw
+from robot_dynamics.control.task.held_phases import HeldPhase, Lift, PutBack, PutDown
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
 from robot_dynamics.control.task.phases import TaskPhase, Wait
@@ -227,7 +228,5 @@ def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:
     roll, pitch, yaw = Rotation.from_quat(pose[3:]).as_euler("xyz").tolist()
     held = replace(scenario.cell.object, xyz=(x, y, z), rpy=(roll, pitch, yaw))
     cell = replace(scenario.cell, object=held)
-    plant = replace(
-        scenario.plant, object_error=PoseSettings()
-    )  # nothing of the law depends on it
+    plant = replace(scenario.plant, object_error=PoseSettings())  # of tasks alone
     return replace(scenario, cell=cell, reference=plan.reference, task=(), plant=plant)

@@ -236,8 +236,8 @@ class Grasp(FreePhase):
                 if not found
             ]
             raise PhaseFailed(
-                f"arm{'s' * (len(names) > 1)} {' and '.join(names)} found no contact within {own.touch_within_m:g} m of "
-                "the grasp; expected the object there."
+                f"arm{'s' * (len(names) > 1)} {' and '.join(names)} found no contact within "
+                f"{own.touch_within_m:g} m of the grasp; expected the object there."
             )
         arms.advance_tools(self._along.speeds(now.time))
 

@@ -33,7 +33,8 @@ from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
 from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release
 from robot_dynamics.control.task.grippers import Grippers
-from robot_dynamics.control.task.held_phases import HeldLaw, HeldPhase
+from robot_dynamics.control.task.held_law import HeldLaw
+from robot_dynamics.control.task.held_phases import HeldPhase
 from robot_dynamics.control.task.pace import Pace
 from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
@@ -114,7 +115,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
-        self.reference = self._rehearse(home).plan
+        self._planned = self._rehearse(home).plan
+        self.reference = self._planned
 
     def _forget(self, q: Array) -> None:
         """Reset for a start of the whole task at positions `q` (na,)."""
@@ -470,12 +472,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             PreflightError: If the arms cannot do it.
         """
         found = self._rehearse(q)
-        self.reference = found.plan
+        self.reference = self._planned = found.plan
         return found.motion
 
     def planned_phases(self, times: Array) -> Sequence[str]:
         """Return the names of the phases at times (N,) of the checked plan [s]."""
-        return self.reference.phases(times)
+        return self._planned.phases(times)
 
     def _rehearse(self, q: Array) -> Rehearsal:
         """Return the nominal course from positions `q` (na,), checked."""

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.task.held_phases import require_push
+from robot_dynamics.control.task.held_law import require_push
 from robot_dynamics.errors import RobotDynamicsError
 
 

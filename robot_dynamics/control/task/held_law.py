@@ -1,0 +1,194 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The law of an object that the hands of a task hold, between its grasp and its release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.control_law import ObjectPlan
+from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.resume import Resumed, ResumeError, nearest_time
+from robot_dynamics.control.task.held_plan import PlanPart
+from robot_dynamics.control.task.phases import SETTLE_S, Now
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.hybrid import FrictionCone
+
+_PULL_N = 5.0  # measured pull by a palm that no noise explains
+_Z = 5  # force along z in a wrench
+
+
+class HeldLaw:
+    """The law of a held object in a task: its plan starts again with each grasp.
+
+    The object weighs what the arms carry in the air: before it is put down the difference from the
+    model is taken off the measured wrenches (`tare`), which would count as a force on the surface.
+
+    Args:
+        law: The law; its plan is that of `held_plan.plan_held`.
+        weight: Weight of the object [N].
+
+    Attributes:
+        law: The law.
+        weight: Weight of the object [N].
+        duration: Of the plan [s].
+        tick: Control periods since it started.
+        stood: Pose of the object at the start (7,), on its support.
+    """
+
+    def __init__(self, law: HybridLaw, weight: float) -> None:
+        self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
+        self.stood, self.duration = law.plan.start, law.plan.duration
+        self._stage, self.first = 0, law.plan
+        S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
+        self._to_tools = S @ law.distribution.share
+        self._palms = {
+            i: arm.name
+            for i, arm in enumerate(law.system.arms)
+            if isinstance(law.hybrid_system.contacts[i].limits, FrictionCone)
+        }
+        self._smoothing = law.period / SETTLE_S
+        self._forget_load()
+
+    def _forget_load(self) -> None:
+        """Begin without knowledge of what the arms carry."""
+        self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
+
+    def part(self, part: tuple[float, float]) -> PlanPart:
+        """Return a part of the plan; computing its rows takes longer than a control period."""
+        return PlanPart(self._plan, *part, self.law.period)
+
+    def prepare(self, q: Array, part: PlanPart) -> bool:
+        """Do a quarter of a start with a part of the plan; return whether `start` is next.
+
+        All of it takes longer than a control period: first the part is moved to where the arms
+        hold the object, then its rows and the damping are computed, and then the law starts.
+        """
+        if self._stage == 0:
+            self.stood = self.law.object_pose(q)
+            self.first = part.moved_to(self.stood)
+        elif self._stage == 1:
+            self.law.begin_with(self.first)
+        else:
+            self.law.prepare_start(q)
+        self._stage += 1
+        return self._stage == 3
+
+    def forget(self) -> None:
+        """Let the next start depend on nothing of an earlier run, or of an interrupted start."""
+        self._stage = 0
+        self._forget_load()
+        self.law.forget()
+        if self.law.reference is not self._plan:
+            self.law.begin_with(self._plan)
+
+    def start(self, now: Now) -> None:
+        """Start the law after its preparation, from the torque that was sent last."""
+        self._stage = 0
+        self._forget_load()
+        self.law.start(now.q, now.qd, now.last)
+        self.tick = self.law.ramp_ticks  # nothing ramps in: the arms carry nothing that is new
+
+    def choose_resumed(self, q: Array, part: PlanPart, begin: float, near: float) -> Resumed:
+        """Return a part of the plan, taken up from where arms at `q` (na,) hold the object.
+
+        The law then begins with the whole plan from there on, which can be checked.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            part: The part.
+            begin: Its time in the plan [s].
+            near: Where the object passes a place more than once, the time nearest to this one [s].
+
+        Raises:
+            ResumeError: If the object touches a surface on the part before it is in the air.
+        """
+        law, settings = self.law, self.law.settings
+        pose = law.object_pose(q)
+        times = np.arange(0.0, part.duration, settings.period)
+        touching = part.rows(times)[:, law.row_columns["touch"]].any(axis=1)
+        free = float(times[np.argmax(touching)]) if touching.any() else part.duration
+        if free <= 0.0:
+            raise ResumeError(
+                "resume refused: the object touches its support in this phase; expected it in the "
+                "air: move the arms by the drives' own controllers."
+            )
+        time = nearest_time([part], free, pose[None], settings.start, min(near, free))
+        law.begin_with(Resumed(self._plan, pose, begin + time, settings.resume))
+        return Resumed(part, pose, time, settings.resume)
+
+    def resume(self, now: Now, resumed: Resumed) -> None:
+        """Start the law in the air, on what `choose_resumed` returned."""
+        self._residual = np.zeros(6)  # the tare of this grasp stays: the object weighs the same
+        self.law.begin_with(resumed)
+        self.law.start(now.q, now.qd, now.last)
+        self.tick, self._stage = 0, 0
+
+    def step(self, q: Array, qd: Array, wrenches: Array | None) -> HybridStep:
+        """Return the step of a control period; see `ControlLaw.update`.
+
+        Raises:
+            RobotDynamicsError: If a palm seems to pull.
+        """
+        if wrenches is not None:
+            require_push(self._palms, wrenches)
+            wrenches = wrenches - self._tare
+        seen = self.law.update(self.tick, q, qd, wrenches)
+        self.tick += 1
+        if wrenches is not None:
+            off = seen.held_body_wrenches[0, -6:] - self._residual
+            self._residual = self._residual + self._smoothing * off
+        return seen
+
+    def tare(self) -> None:
+        """Take the wrench that the arms carry now, in the air, for the weight of the object."""
+        self._tare = self._tare + (self._to_tools @ self._residual).reshape(-1, 6)
+        self._residual = np.zeros(6)
+
+    def begin_with_whole(self) -> None:
+        """Let the next start follow the whole plan from its beginning."""
+        self.law.begin_with(self._plan)
+
+    def rows(self, times: Array, width: int) -> Array:
+        """Return the rows of what the law begins with, at times (N,), as wide as stated."""
+        rows = np.zeros((len(times), width))
+        planned = self.law.reference.rows(times)
+        rows[:, : planned.shape[1]] = planned
+        return rows
+
+    def follow(self, plan: ObjectPlan) -> None:
+        """Follow another plan from now on, as a part of the own one."""
+        self.law.follow(plan, self.tick)
+
+    @property
+    def carries(self) -> bool:
+        """Whether the arms bear more than half of the weight, by the plan.
+
+        A measured touch proves nothing: a bias of a wrist looks the same.
+        """
+        row, at = self.law.running.last.reference, self.law.row_columns["contact"]
+        return bool(np.abs(row[at]).max(initial=0.0) < 0.5 * self.weight)
+
+
+def require_push(palms: Mapping[int, str], wrenches: Array) -> None:
+    """Refuse wrenches (k, 6) by which a palm pulls: on a support no residual shows their sign.
+
+    Args:
+        palms: Names of the arms with palms, by their numbers.
+        wrenches: By the tools on the object, in tool frames.
+
+    Raises:
+        RobotDynamicsError: With the arm.
+    """
+    for i, name in palms.items():
+        pushed = float(wrenches[i, _Z])
+        if pushed < -_PULL_N:
+            raise RobotDynamicsError(
+                f"the wrist sensor of arm {name!r} measures a pull of {-pushed:.3g} N by a palm, "
+                "which can only push: check its sign."
+            )
