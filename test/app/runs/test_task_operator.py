@@ -99,11 +99,22 @@ def test_free_arms_pause_and_go_on(cell):
     assert law.state == "running"
 
 
+def test_a_pause_waits_until_the_weight_is_taken_over(cell):
+    """At rest before, neither the support nor the law would hold the height of the object."""
+    law = cell.law
+    law.pause()
+    cell.run(2.0 * REST_S)
+    assert (law.state, cell.is_at_rest(), law.phases[law.phase]) == ("paused", True, "lift")
+    assert 1e-3 < cell.place[2] - PLACE[2] < 0.015
+    law.go_on()
+
+
 def test_a_phase_waits_for_an_operator(cell):
     """With the object in the air, longer than any time limit would let it."""
     law = cell.law
     law.has_operator = True
     cell.run_to("wait")
+    law._course[law._at].limit_s = 0.5 * REST_S
     cell.run(REST_S)
     assert (law.state, cell.is_at_rest()) == ("waiting", True)
     assert cell.place[2] == pytest.approx(PLACE[2] + 0.02, abs=1e-4)
@@ -142,7 +153,7 @@ def test_a_task_aborts_and_resumes_in_the_air(cell):
     loop.safety.reset(cell.tick)
     cell.run(0.1)
     assert cell.place[2] == pytest.approx(height, abs=5e-4)
-    with pytest.raises(ResumeError, match="put_down refused: expected `resume`"):
+    with pytest.raises(ResumeError, match="a task puts its object down itself; expected `resume`"):
         loop.check(cell.seen.q, cell.seen.qd, "put_down")
     cell.start("resume")
     touched, running = [], law._running.law.running
