@@ -135,7 +135,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _reset_time(self) -> None:
         """Reset the course of a phase for a start."""
         # At rest at first, so that a wrong model shows; see `ModelWatch`.
-        self._began, self._lost, self._time = self._control.ramp_ticks, 0.0, 0.0
+        self._passed, self._lost, self._time = 0, 0.0, 0.0
         self._rests_from, self._resting = np.inf, False
         self.done, self.failure = False, ""
         self._wanted: Literal["run", "pause", "abort"] = "run"
@@ -184,14 +184,17 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> TaskStep:
         """Return the step of a control period; see `ControlLaw.update`."""
-        self._time = (tick - self._began) * self._period - self._lost
+        # References advance once in each control period that takes place: so does their time.
+        self._time = self._passed * self._period - self._lost
         now = Now(self._time, q, qd, wrenches, self._last)
-        if not self._resting and tick >= self._began:
+        ramped = tick >= self._control.ramp_ticks
+        if ramped and not self._resting:
             try:
                 self._keep_pace(now)
                 self._advance(tick, now)
             except PhaseFailed as reason:
                 self._fail(tick, now, str(reason))
+        self._passed += ramped
         self.done = tick >= self._rests_from + round(_REST_S / self._period)
         if self._running is None:
             step = self._free_step(q, self._arms.torque(q, qd))
@@ -225,11 +228,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                 return
             else:
                 self._at += 1
-                self._begin_phase(tick, now)
+                self._begin_phase(now)
 
-    def _begin_phase(self, tick: int, now: Now) -> None:
+    def _begin_phase(self, now: Now) -> None:
         phase = self._course[self._at]
-        self._began, self._lost, now.time = tick, 0.0, 0.0
+        self._passed, self._lost, now.time = 0, 0.0, 0.0
         self._told = self._halted = False
         if isinstance(phase, HeldPhase):
             self._running = phase.held
@@ -248,7 +251,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             self.failure = f"{self._phase_in_words}: {reason}"
         if phase.safe_end and self._course is self._phases:
             self._course, self._at = phase.safe_end, 0
-            self._begin_phase(tick, now)
+            self._begin_phase(now)
         else:
             self._rest(tick, now.q)
 

@@ -160,6 +160,23 @@ def test_a_carried_object_is_not_dropped_by_another_start():
         loop.check_path(seen.q)  # home would be where the hands hold it
 
 
+def test_a_task_does_not_need_every_control_period(prepared):
+    """On the wall clock some are lost: the drives keep their torques, and all takes longer."""
+    system, law = prepared.of(SCENARIO)
+    loop, plant = control_loop(SCENARIO, system, law=law), make_plant(SCENARIO, system)
+    seen = plant.reset()
+    loop.check(seen.q, seen.qd)
+    loop.start_at(0, 0, seen.q, seen.qd, seen.wrenches)
+    for tick in range(2000):
+        if tick % 3 < 2:
+            outcome = loop.update(tick, tick, seen.q, seen.qd, seen.wrenches)
+        if law.failure or law.phases[law.phase] == "lift":
+            break
+        seen = plant.step(outcome.torque)
+    assert law.phases[law.phase] == "lift"
+    assert not law.failure
+
+
 def test_a_task_that_is_cut_short_is_not_good(prepared):
     """Whatever thresholds it meets; the sentence names the running phase."""
     found = simulate(SCENARIO, duration=0.1, preparation=prepared)
