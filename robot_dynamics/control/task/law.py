@@ -288,6 +288,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def pause(self) -> str:
         """Come to rest on the way; see `RunsTask.pause`."""
         self._require_under_way("pause")
+        if self._wanted == "abort":
+            raise TaskError("pause refused: the task is being aborted; expected its end.")
         self._wanted = "pause"
         return f"the task pauses in {self._phase_in_words}"
 

@@ -141,6 +141,8 @@ def test_a_task_aborts_and_resumes_in_the_air(cell):
     law, loop = cell.law, cell.loop
     cell.run(0.05)
     assert law.abort() == "the task ends in phase 6, put_down, by: hold"
+    with pytest.raises(TaskError, match="pause refused: the task is being aborted"):
+        law.pause()
     cell.run(REST_S)
     assert (law.state, cell.is_at_rest()) == ("failed", True)
     assert law.failure == "phase 6, put_down: aborted on request."
