@@ -163,7 +163,7 @@ def test_friction_is_that_of_the_description():
 def test_a_step_too_long_for_the_friction_is_refused():
     """Friction that the explicit scheme cannot follow is said so, with a step that can."""
     with pytest.raises(ArgumentError, match="expected at most"):
-        plant(replace(FREE, friction_scale=1.0, friction_velocity=1e-6))
+        plant(replace(FREE, friction_scale=1.0, friction_velocity=1e-6, step_s=PERIOD))
 
 
 def test_a_step_too_long_for_a_spring_is_refused():

@@ -34,7 +34,7 @@ def test_differences_are_read():
     ("text", "message"),
     [
         ("engine: mujuco", "did you mean 'mujoco'"),
-        ("step_s: 0", "more than 0 s"),
+        ("step_s: 0", "at least 1e-06 s, not 0"),
         ("object_mass_scale: -1", "more than 0"),
         ("command_delay_periods: 0.5", "a whole number"),
         ("object_mas_scale: 1.2", "did you mean 'object_mass_scale'"),

@@ -184,8 +184,10 @@ def _task_figures(c, m):
         if name in moved:
             way = np.linalg.norm(c["object_pose"][k, :3] - c["object_pose"][starts[name], :3])
             moved[name] = max(moved[name] or 0.0, way)
-    down = [k for k, name in enumerate(names) if name == "put_down"]
-    there = "release" in names
+    down = [k for k, name in enumerate(names) if name in ("put_down", "put_back: put_back")]
+    back = names[-1].startswith("put_back: ")
+    there = "release" in names or back
+    place = c["object_pose"][0] if back and "release" not in names else place
     turn = Rotation.from_quat(c["object_pose"][-1, 3:]) * Rotation.from_quat(place[3:]).inv()
     return {
         "grasp_displacement_max_m": moved["grasp"],

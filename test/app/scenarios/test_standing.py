@@ -7,6 +7,8 @@ import pytest
 from app.scenarios.hybrid_scenarios import prepared
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.app.scenarios.standing import standing_start
 from robot_dynamics.errors import ArgumentError
 
@@ -39,7 +41,9 @@ def test_the_object_stands_where_it_truly_is():
         "plant.object_error={xyz: [0.02, 0.01, 0.5], rpy: [0, 0, 0.1]}",
         "plant.surface_error={table: {xyz: [0, 0, -0.02]}}",
     )
-    pose, _, _ = start(table(), *errors)
+    scenario = load_scenario("pick_and_place", errors)
+    system = build_system(scenario)
+    pose = standing_start(scenario, system, np.arange(14.0) / 10.0)[system.object_q]
     np.testing.assert_allclose(pose[:3], [0.64, 0.01, 0.73], atol=1e-12)
     np.testing.assert_allclose(Rotation.from_quat(pose[3:]).as_rotvec(), [0, 0, 0.1], atol=1e-12)
 
