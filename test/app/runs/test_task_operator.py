@@ -76,12 +76,7 @@ class Cell:
         return bool(np.abs(self.place - before).max() < 2e-5 and np.abs(self.seen.qd).max() < 0.01)
 
 
-@pytest.fixture(scope="module")
-def cell():
-    return Cell()
-
-
-def test_free_arms_pause_and_go_on(cell):
+def free_arms_pause_and_go_on(cell):
     """In the middle of their way; the time of the phase stands still."""
     law = cell.law
     cell.run(0.6)
@@ -99,7 +94,7 @@ def test_free_arms_pause_and_go_on(cell):
     assert law.state == "running"
 
 
-def test_a_pause_waits_until_the_weight_is_taken_over(cell):
+def a_pause_waits_until_the_weight_is_taken_over(cell):
     """At rest before, neither the support nor the law would hold the height of the object."""
     law = cell.law
     law.pause()
@@ -109,7 +104,7 @@ def test_a_pause_waits_until_the_weight_is_taken_over(cell):
     law.go_on()
 
 
-def test_a_phase_waits_for_an_operator(cell):
+def a_phase_waits_for_an_operator(cell):
     """With the object in the air, longer than any time limit would let it."""
     law = cell.law
     law.has_operator = True
@@ -123,7 +118,7 @@ def test_a_phase_waits_for_an_operator(cell):
     assert law.phases[law.phase] == "carry"
 
 
-def test_a_carried_object_pauses_and_goes_on(cell):
+def a_carried_object_pauses_and_goes_on(cell):
     """On its path: it comes to where it would have come without a pause."""
     law = cell.law
     cell.run(0.1)
@@ -136,7 +131,7 @@ def test_a_carried_object_pauses_and_goes_on(cell):
     np.testing.assert_allclose(cell.place, PLACE + WAY + UP, atol=2e-4)
 
 
-def test_a_task_aborts_and_resumes_in_the_air(cell):
+def a_task_aborts_and_resumes_in_the_air(cell):
     """It holds the object where it is; after a stop it goes on from there, to its place."""
     law, loop = cell.law, cell.loop
     cell.run(0.05)
@@ -172,7 +167,7 @@ def test_a_task_aborts_and_resumes_in_the_air(cell):
     np.testing.assert_allclose(cell.seen.q, SCENARIO.home, atol=1e-3)
 
 
-def test_a_law_goes_on_from_the_torque_that_was_sent(cell):
+def a_law_goes_on_from_the_torque_that_was_sent(cell):
     """Limits may have changed what the law wanted."""
     law, seen, most = cell.law, cell.seen, SCENARIO.safety.torque_rate * PERIOD
     step = law.update(cell.tick, seen.q, seen.qd, seen.wrenches)
@@ -182,13 +177,13 @@ def test_a_law_goes_on_from_the_torque_that_was_sent(cell):
     np.testing.assert_allclose(after.torque, other - most, atol=1e-9)
 
 
-def test_torques_never_jump(cell):
+def torques_never_jump(cell):
     """Nor where an operator or the fallback comes between."""
     change = np.abs(np.diff(cell.torques, axis=0)).max()
     assert 0.0 < change <= SCENARIO.safety.torque_rate * PERIOD * (1.0 + 1e-9)
 
 
-def test_a_task_begins_with_free_hands(cell):
+def a_task_begins_with_free_hands(cell):
     """A controller that was started anew does not know what the hands hold; the wrists do."""
     law = cell.law
     law.choose_start("start", cell.seen.q, cell.tick)
@@ -198,3 +193,19 @@ def test_a_task_begins_with_free_hands(cell):
     wrenches[1, 5] = 20.1
     with pytest.raises(StartError, match=r"arm 'right' touches something with 20\.1 N"):
         law.check_hands(wrenches)
+
+
+def test_an_operator_in_the_course_of_a_task():
+    """One run, whose parts begin where the part before has ended."""
+    cell = Cell()
+    for part in (
+        free_arms_pause_and_go_on,
+        a_pause_waits_until_the_weight_is_taken_over,
+        a_phase_waits_for_an_operator,
+        a_carried_object_pauses_and_goes_on,
+        a_task_aborts_and_resumes_in_the_air,
+        a_law_goes_on_from_the_torque_that_was_sent,
+        torques_never_jump,
+        a_task_begins_with_free_hands,
+    ):
+        part(cell)
