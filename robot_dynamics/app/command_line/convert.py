@@ -39,9 +39,11 @@ def _convert(options: argparse.Namespace) -> int:
     suffix = output.suffix.lower()
     if suffix not in (".urdf", ".xml", *_MODEL):
         raise OutputError(f"{output}: expected a file ending in .urdf, .xml, .yaml or .json.")
+    loops = output.with_name(f"{output.stem}_loops.yaml")
     given = [Path(one).resolve() for one in (options.file, options.loops) if one]
-    if output.resolve() in given:
-        raise OutputError(f"{output}: is what is to be converted, expected another file.")
+    for one in (output, loops) if suffix == ".urdf" else (output,):
+        if one.resolve() in given:
+            raise OutputError(f"{one}: is what is to be converted, expected another file.")
     require_parent(output)
     saved = load_saved(options.file, options.loops)
     saved.description.diagnosis.issue_warnings(saved.description.source)
@@ -50,9 +52,7 @@ def _convert(options: argparse.Namespace) -> int:
         write_mjcf(output, saved.description, gravity=saved.gravity)
     elif suffix in _MODEL:
         write_model(output, saved.description, gravity=saved.gravity, variable=saved.variable)
-    else:
-        loops = output.with_name(f"{output.stem}_loops.yaml")
-        if write_urdf(output, saved.description, loops):
-            written.append(loops)
+    elif write_urdf(output, saved.description, loops):
+        written.append(loops)
     print(f"written: {', '.join(map(str, written))}")
     return 0

@@ -115,13 +115,7 @@ class Clearances:
     def first_too_close(
         self, q: Array, poses: Array, phases: Sequence[str] = ()
     ) -> TooClose | None:
-        """Return where a motion first brings something too close; None if nowhere.
-
-        Args:
-            q: Positions of the arm joints (N, na).
-            poses: Poses of the object (N, 7).
-            phases: The phase at each time (N,); empty without a task.
-        """
+        """See `control.link_distance.FindsTooClose`."""
         if self._gaps is None:
             return None
         system, still = self._system, np.zeros(self._system.model.nv)

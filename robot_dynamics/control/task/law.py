@@ -214,13 +214,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         while not self._resting:
             phase = self._course[self._at]
             waited = phase.for_operator and self.has_operator  # as long as the operator likes
-            waits = waited and not self._told
             if now.time > phase.longest_s and not waited:
                 most = phase.longest_s
                 raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
             if self._halted and isinstance(phase, HeldPhase):
                 return
-            if not phase.advance(now) or waits or self._wanted != "run":
+            if not phase.advance(now) or self._waits or self._wanted != "run":
                 return
             if self._at + 1 == len(self._course):
                 self._rest(tick, self._arms.q)

@@ -623,5 +623,7 @@ def test_convert(tmp_path, capsys):
     assert len(json.loads(model.read_text())["loops"]) == 2  # a hinge is two points of MJCF
     assert main(["convert", str(arm), str(tmp_path / "arm.sdf")]) == 2
     assert "ending in .urdf, .xml, .yaml or .json" in capsys.readouterr().err
+    assert main(["convert", str(mjcf), str(urdf), "--loops", str(loops)]) == 2
+    assert "arm_loops.yaml: is what is to be converted" in capsys.readouterr().err
     assert main(["convert", str(mjcf), str(mjcf)]) == 2
     assert "is what is to be converted, expected another file" in capsys.readouterr().err
