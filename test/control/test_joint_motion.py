@@ -114,15 +114,22 @@ def test_an_arm_that_tells_nothing_new_but_a_velocity(told, noticed):
 
 
 def test_the_time_without_anything_new():
-    """Counts if the samples of all arms are false for that."""
+    """Counts if the samples of all arms are false for that: of the arm that moved last."""
     check = Measurements(ARMS, LIMITS)
-    q, qd = np.ones(4), np.array([0.1, 0.0, 0.1, 0.0])
+    q, qd = np.ones(4), np.array([0.1, 0.0, 0.2, 0.0])
     for i in range(14):
-        check.passes(q, qd, passed=PERIOD)
-        told = i * PERIOD if i > 10 else 0.0
-        assert check.still_s == pytest.approx(told)
+        check.passes(q, qd, passed=np.array([2.0, 1.0]) * PERIOD)
+        assert check.still_s == pytest.approx(i * PERIOD if i > 10 else 0.0)
     check.passes(q, qd + 1e-3 * np.eye(4)[2], passed=PERIOD)
     assert check.still_s == 0.0
+
+
+def test_the_time_at_rest_is_not_one_without_anything_new():
+    """Samples of arms at rest may be the same."""
+    check = Measurements(ARMS, LIMITS)
+    for _ in range(14):
+        assert check.passes(np.ones(4), np.zeros(4), passed=PERIOD)
+        assert check.still_s == 0.0
 
 
 def test_torques_of_an_earlier_rest_do_not_count():
