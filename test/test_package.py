@@ -9,9 +9,12 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
 
+import numpy
 import pytest
+import yaml
 from waiting import PATIENCE_S
 
 from robot_dynamics import __version__
@@ -169,15 +172,58 @@ def test_run_explains_itself():
     assert subprocess.run(["./run", "nonsense"], cwd=ROOT, capture_output=True).returncode == 2
 
 
-@pytest.mark.slow
-def test_an_editable_installation_works_beside_the_checkout(checkout, tmp_path):
-    """In the folder that holds a checkout called robot_dynamics the package is imported."""
-    setuptools = pytest.importorskip("setuptools", minversion="70.1")
+@pytest.fixture
+def environment(tmp_path):
+    """Return the Python of a new environment that finds what ours has, but not this package."""
     venv = tmp_path / "venv"
     run(sys.executable, "-m", "venv", str(venv), folder=tmp_path)
-    python, builders = str(venv / "bin" / "python"), str(Path(setuptools.__file__).parents[1])
-    install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    run(*install, "--editable", str(checkout), folder=tmp_path, PYTHONPATH=builders)
+    python = str(venv / "bin" / "python")
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = run(python, "-c", where, folder=tmp_path).strip()
+    # A path in a .pth file is searched last, and its own .pth files are not read.
+    Path(site, "others.pth").write_text("\n".join(map(str, places(numpy, yaml, pytest))))
+    return python
+
+
+def places(*modules: ModuleType) -> set[Path]:
+    """Return the folders that packages are imported from."""
+    return {Path(module.__file__).parents[1] for module in modules}
+
+
+def install(python: str, *what: str, folder: Path) -> None:
+    """Install without dependencies and without a network, by our setuptools."""
+    setuptools = pytest.importorskip("setuptools", minversion="70.1")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--force-reinstall"]
+    (ours,) = places(setuptools)
+    run(python, "-m", "pip", "install", *options, *what, folder=folder, PYTHONPATH=str(ours))
+
+
+@pytest.mark.slow
+def test_an_editable_installation_works_beside_the_checkout(checkout, environment, tmp_path):
+    """In the folder that holds a checkout called robot_dynamics the package is imported."""
+    install(environment, "--editable", str(checkout), folder=tmp_path)
     code = "import robot_dynamics; print(robot_dynamics.__file__)"
-    found = run(python, "-c", code, folder=checkout.parent, PYTHONPATH="")
+    found = run(environment, "-c", code, folder=checkout.parent, PYTHONPATH="")
     assert Path(found.strip()) == checkout / "robot_dynamics" / "__init__.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_released_runs_where_no_checkout_is(checkout, environment, tmp_path, kind):
+    """The wheel and the source archive bring all that `inspect`, `simulate` and `demo` read."""
+    pytest.importorskip("setuptools", minversion="70.1")
+    build = f"from setuptools import build_meta; print(build_meta.build_{kind}('released'))"
+    run(sys.executable, "-c", build, folder=checkout)
+    (released,) = (checkout / "released").iterdir()
+    install(environment, shutil.move(released, tmp_path), folder=tmp_path)
+    shutil.rmtree(checkout / "released")
+    command = str(Path(environment).with_name("robot_dynamics"))
+    where = "import robot_dynamics; print(robot_dynamics.__file__)"
+    found = run(environment, "-c", where, folder=tmp_path, PYTHONPATH="").strip()
+    assert Path(found).is_relative_to(tmp_path / "venv")
+    for arguments in (
+        ("inspect", "package://robot_dynamics/urdf/dual_arm.urdf"),
+        ("simulate", "lift_box"),
+        ("demo", "lift_box"),
+    ):
+        run(command, *arguments, folder=tmp_path, PYTHONPATH="")

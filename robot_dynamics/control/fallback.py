@@ -59,7 +59,7 @@ class FallbackTorque:
 
     A lost arm gets gravity at its last good position and the load that its hold has found until
     then. It is braked along a prediction, see `LostMotion`. The torque changes to the fallback's
-    within the torque rate, all joints of an arm by the same share.
+    within the torque rate, all joints that move together by the same share.
 
     Attributes:
         saturated: Indices of joints whose last torque reached its limit.
@@ -224,10 +224,11 @@ class FallbackTorque:
         unlimited = wanted
         wanted = np.clip(wanted, -self._effort, self._effort)
         largest = self._settings.torque_rate * period
+        if measured is None:
+            for joints in self._moving_together(lost if held else range(len(self._arms))):
+                wanted[joints] = within_rate(wanted[joints], last[joints], largest)
         for i, own in enumerate(self._arms):
-            if measured is None:
-                wanted[own] = within_rate(wanted[own], last[own], largest)
-            else:
+            if measured is not None:
                 wanted[own] = np.clip(wanted[own], last[own] - largest, last[own] + largest)
             if servo is not None and i not in lost:
                 free = wanted[own] == unlimited[own]
@@ -235,6 +236,22 @@ class FallbackTorque:
         if inertia is not None:
             self._motion.advance(self.sent, wanted, rest, inertia, period)
         return wanted
+
+    def _moving_together(self, alone: Collection[int]) -> list[Array]:
+        """Return the joints whose torques change by the same share: of an arm, or of several.
+
+        Arms that hold one object push against each other. Two torques may both balance that; a
+        mixture of them with another share for each arm does not, and turns the wrists.
+
+        Args:
+            alone: Indices of the arms that hold nothing together with others.
+
+        Returns:
+            Indices of the joints of each group.
+        """
+        joints = [np.arange(own.start, own.stop) for own in self._arms]
+        together = [own for i, own in enumerate(joints) if i not in alone]
+        return [*(joints[i] for i in alone), *([np.concatenate(together)] if together else [])]
 
     def _with_loads(self, torque: Array, inertia: Array, servo: JointHold | None) -> Array:
         """Return a support torque (na,) with the loads that a hold has found."""

@@ -10,7 +10,7 @@ from support.measurements import Measurements
 
 from robot_dynamics.control.checks import _Track
 from robot_dynamics.control.faults import Cause
-from robot_dynamics.control.joint_motion import StillArms
+from robot_dynamics.control.joint_motion import StillArms, _common_delay
 
 ARMS = {"left": ("left_a", "left_b"), "right": ("right_a", "right_b")}
 LIMITS = {
@@ -103,7 +103,7 @@ def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
         assert "torques have changed" in found.sentence
 
 
-@pytest.mark.parametrize(("told", "noticed"), [(0.98e-3, False), (1.02e-3, True)])
+@pytest.mark.parametrize(("told", "noticed"), [(0.99e-3, False), (1.01e-3, True)])
 def test_an_arm_that_tells_nothing_new_but_a_velocity(told, noticed):
     """By which it has moved by more than a milliradian meanwhile, in eleven samples or more."""
     q, qd = np.ones((12, 4)), np.zeros((12, 4))
@@ -113,16 +113,30 @@ def test_an_arm_that_tells_nothing_new_but_a_velocity(told, noticed):
     assert not noticed or (found.subject == "right" and "they tell of motion" in found.sentence)
 
 
+@pytest.mark.parametrize(("speed", "noticed"), [(4.95e-3, False), (5.05e-3, True)])
+def test_a_velocity_at_rest_may_be_a_little_off(speed, noticed):
+    """No more than 0.2 s of it count."""
+    found, _ = judge(np.ones((150, 4)), np.full((150, 4), speed), linked=False)
+    assert (found is not None) == noticed
+
+
 def test_the_time_without_anything_new():
-    """Counts if the samples of all arms are false for that."""
+    """Counts if the samples of all arms are false for that: of the arm that moved last."""
     check = Measurements(ARMS, LIMITS)
-    q, qd = np.ones(4), np.array([0.1, 0.0, 0.1, 0.0])
+    q, qd = np.ones(4), np.array([0.1, 0.0, 0.2, 0.0])
     for i in range(14):
-        check.passes(q, qd, passed=PERIOD)
-        told = i * PERIOD if i > 10 else 0.0
-        assert check.still_s == pytest.approx(told)
+        check.passes(q, qd, passed=np.array([2.0, 1.0]) * PERIOD)
+        assert check.still_s == pytest.approx(i * PERIOD if i > 10 else 0.0)
     check.passes(q, qd + 1e-3 * np.eye(4)[2], passed=PERIOD)
     assert check.still_s == 0.0
+
+
+def test_the_time_at_rest_is_not_one_without_anything_new():
+    """Samples of arms at rest may be the same."""
+    check = Measurements(ARMS, LIMITS)
+    for _ in range(14):
+        assert check.passes(np.ones(4), np.zeros(4), passed=PERIOD)
+        assert check.still_s == 0.0
 
 
 def test_torques_of_an_earlier_rest_do_not_count():
@@ -266,6 +280,22 @@ def test_what_counts_as_a_jump(change, jumps):
     track = _Track("", 1)
     track.is_continuous(np.array([-change]), PERIOD)
     assert (track.largest > 0.0) == jumps
+
+
+@pytest.mark.parametrize(
+    ("qd", "moving"), [((1.0, 0.198, 0.1), False), ((1.0, -0.202, 0.1), True)]
+)
+def test_only_an_arm_of_which_two_joints_move_has_a_delay(qd, moving):
+    """The second one at a fifth of the largest speed at least."""
+    delay = _common_delay(0.01 * np.array(qd), np.array(qd))
+    assert delay == pytest.approx(0.01 if moving else 0.0)
+
+
+@pytest.mark.parametrize(("away", "alike"), [(0.249, True), (0.251, False)])
+def test_how_alike_joints_are_that_have_one_delay(away, alike):
+    """They deviate from it by a fifth of the largest disagreement, of 1 + `away`, at most."""
+    delay = _common_delay(np.array([1.0 + away, 1.0 - away]), np.ones(2))
+    assert delay == pytest.approx(1.0 if alike else 0.0)
 
 
 def test_late_samples_do_not_come_back():

@@ -561,11 +561,12 @@ def test_how_long_limits_may_scale_the_task(scale, ticks, lost):
     assert safety.law_runs != lost
 
 
-def test_limits_may_scale_the_task_a_little():
-    """Scaled by more than the least part it goes on for ever, and by as much."""
+@pytest.mark.parametrize("apart", [0.0, 2e-3], ids=["arms agree", "arms disagree"])
+def test_limits_may_scale_the_task_a_little(apart):
+    """Scaled by more than the least part it goes on for ever, also beside a warning."""
     safety = running(least_task_scale=0.5, scaled_for_s=1.0)
     for tick in range(10, 2000, 100):
-        safety.command(tick, law_step(TORQUE, closure=CLOSURE, task_scale=0.501))
+        safety.command(tick, law_step(TORQUE, closure=CLOSURE + apart, task_scale=0.501))
     assert safety.law_runs
 
 
