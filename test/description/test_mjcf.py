@@ -241,6 +241,17 @@ def test_refusals_are_one_sentence(text, said):
     assert "\n" not in errors[0].sentence()
 
 
+def test_textures_are_not_read():
+    """A file of theirs can be missing, or stand for gigabytes; the material's colour stays."""
+    assets = (
+        '<asset><texture name="t" type="2d" file="missing.png"/>'
+        '<material name="m" texture="t" rgba="0 1 0 1"/></asset><worldbody>'
+    )
+    text = ARM.replace("<worldbody>", assets).replace('rgba="1 0 0 1"', 'material="m"')
+    (bone,) = (one for one in load_description(text).shapes if one.color == (0.0, 1.0, 0.0, 1.0))
+    assert bone.kind == "capsule"
+
+
 def test_the_root_element_decides(tmp_path):
     """URDF and MJCF can have any suffix of XML; other roots are refused as before."""
     for name, text, links in (("a.xml", ARM, 9), ("b.xml", URDF, 4)):
