@@ -110,7 +110,7 @@ def test_repeated_runs(capsys):
         (["simulate", "--set", "plant.sed=1"], "unknown key 'sed'; did you mean 'seed'"),
         (["simulate", "--set", "cell.object.urdf=no.urdf"], "no.urdf: there is no such file"),
         (["simulate", "--json", "no/folder/r.json"], "there is no folder no/folder"),
-        (["inspect", "no.urdf"], "no.urdf: there is no such file, expected a URDF file"),
+        (["inspect", "no.urdf"], "no.urdf: there is no such file, expected a URDF or MJCF file"),
     ],
 )
 def test_bad_input(arguments, message, capsys):
