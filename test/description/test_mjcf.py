@@ -218,6 +218,14 @@ def test_contents_without_a_meaning_are_listed(old, new, said):
         ),
         (GEARS.replace("<worldbody>", "<worldbody><bdy/>"), "unrecognized element"),
         ("<mujoco>", "MuJoCo cannot read it"),
+        (
+            ARM.replace(
+                "</worldbody>",
+                '<flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1" dim="2" mass="1">'
+                '<edge equality="true"/></flexcomp></worldbody>',
+            ),
+            "has a flex, expected rigid bodies only",
+        ),
         (ARM.replace('type="ellipsoid" size', 'type="mesh" mesh="m"/><geom size'), "'m'"),
         (
             GEARS.replace(
