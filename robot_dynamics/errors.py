@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from typing import Any
 
 _MOST_HINTS = 3  # names that a message suggests
+_MOST_NAMES = 40  # names that a message lists; of more, the closest ones
+_FEW_NAMES = 8
 _LONGEST_NAME = 100  # characters of a given name that a message repeats
 
 
@@ -39,12 +41,19 @@ class UnknownNameError(RobotDynamicsError):
         self.valid = tuple(valid)
         text = name if isinstance(name, str) else repr(name)
         shown = text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
-        longer = [each for each in self.valid if each.endswith(f"_{shown}")]  # with a prefix
+        longer = [  # with a prefix, or a suffix
+            each
+            for each in map(str, self.valid)
+            if each.endswith(f"_{shown}") or each.startswith(f"{shown}_")
+        ]
         close = longer[:_MOST_HINTS] or get_close_matches(shown, self.valid, n=1)
         if isinstance(name, str):
             shown = repr(shown)
         if close:
             hint = f"did you mean {' or '.join(map(repr, close))}?"
+        elif len(self.valid) > _MOST_NAMES:
+            nearest = get_close_matches(shown, map(str, self.valid), n=_FEW_NAMES, cutoff=0.0)
+            hint = f"expected one of {len(self.valid)} names, such as {', '.join(nearest)}."
         elif self.valid:
             hint = f"expected one of {', '.join(self.valid)}."
         else:

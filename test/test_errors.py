@@ -30,6 +30,25 @@ def test_unknown_name_without_a_close_one_lists_all():
     assert error.valid == ("base", "tool")
 
 
+@pytest.mark.parametrize("count", [40, 41])
+def test_unknown_name_among_many_lists_the_closest(count):
+    """Up to 40 names are listed, of more the closest eight."""
+    names = ["panda_arm", "my_panda", "hand_of_panda_x", *(f"n{i:02}" for i in range(count - 3))]
+    said = str(UnknownNameError("robot", "pandas", ["n99", *names[1:]], ""))
+    assert "did you mean 'my_panda'?" in said
+    listed = str(UnknownNameError("robot", "xyz", names)).partition("expected one of ")[2]
+    assert listed.count(", ") == (39 if count == 40 else 8)
+    assert listed.startswith("41 names, such as ") == (count == 41)
+
+
+def test_unknown_name_suggests_longer_ones():
+    """A part of a name, before or behind an underscore."""
+    names = ["panda_description", "panda_mj_description", "pandas", "left_panda"]
+    assert "did you mean 'panda_description' or 'panda_mj_description' or 'left_panda'?" in str(
+        UnknownNameError("robot", "panda", names)
+    )
+
+
 def test_unknown_name_among_none():
     """An empty set of valid names is said to be empty."""
     assert str(UnknownNameError("key", "mass", [])) == (

@@ -77,6 +77,7 @@ class _Tree:
         m = source.model
         if m.nflex:
             source.diagnosis.error(source.file, "", "has a flex, expected rigid bodies only")
+            source.diagnosis.raise_if_refused()  # equalities of its edges follow from it
         sites: dict[int, list[int]] = {}
         for site in range(m.nsite):
             if source.stated_name("site", site):

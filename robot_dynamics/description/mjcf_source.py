@@ -85,6 +85,7 @@ class MjcfSource:
                 spec = mujoco.MjSpec.from_file(str(path))
             else:
                 spec = mujoco.MjSpec.from_string(text)
+            _leave_textures_out(spec)
             self.model = spec.compile()
         except (ValueError, RuntimeError, mujoco.FatalError) as error:
             raise self._refusal(error) from None
@@ -177,6 +178,14 @@ def listed(names: list[str]) -> str:
     """Return the first names for a message, and how many more there are."""
     shown = ", ".join(repr(name) for name in names[:4])
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _leave_textures_out(spec: Any) -> None:
+    """Delete textures, of which small files can stand for gigabytes and none is used."""
+    for texture in list(spec.textures):
+        spec.delete(texture)
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
 
 
 def _import_mujoco(source: str) -> Any:

@@ -79,7 +79,7 @@ def read_urdf(
             raise refused(source, f"is larger than {MAX_BYTES / 2**20:g} MiB, expected a URDF")
         return _Reader(data, source, source, "").description(strict, locked or {})
     path = locate(path_or_text)
-    data = read_bytes(path, expected="a URDF file", limit=MAX_BYTES)
+    data = read_bytes(path, expected="a URDF or MJCF file", limit=MAX_BYTES)
     reader = _Reader(data, str(path_or_text), path.name, str(path.parent))
     return reader.description(strict, locked or {})
 
@@ -103,7 +103,7 @@ class _Reader:
     def __init__(self, data: bytes, source: str, file: str, folder: str) -> None:
         self.source, self.file, self.folder = source, file, folder
         self.diagnosis = Diagnosis()
-        root, lines = parse_xml(data, self.file, "robot", self.diagnosis)
+        root, lines = parse_xml(data, self.file, self.diagnosis)
         self.root = Tag(root, self.file, lines, self.diagnosis)
         self.places = Places(self.root.place)
         self.links: dict[str, LinkElement] = {}

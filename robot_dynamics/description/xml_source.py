@@ -16,6 +16,7 @@ from lxml import etree
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import as_text, refused
 
+_EXPECTED = "<robot> or <mujoco>"
 # Text before the root element: XML declaration, instructions and comments.
 _PROLOG = re.compile(r"(\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _TAG = re.compile(r"<([A-Za-z_][\w.-]*)")
@@ -33,8 +34,8 @@ _TOLERATED = (
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[Any, list[str]]:
-    """Return the root element of a document and the lines of its text.
+def parse_xml(data: bytes, name: str, diagnosis: Diagnosis) -> tuple[Any, list[str]]:
+    """Return the root element of a URDF document and the lines of its text.
 
     Document type declarations are refused, so that neither internal nor external entities can be
     declared. The network is never used, and libxml2's limits on depth and size apply.
@@ -42,7 +43,6 @@ def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[
     Args:
         data: The document.
         name: The file's name, for messages.
-        root: The tag that the root element must have.
         diagnosis: Receives tolerated defects as warnings.
 
     Raises:
@@ -51,12 +51,12 @@ def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[
     # Line ends of XML; libxml2 counts no others.
     text = _decoded(data, name).replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
-        raise refused(f"{name}:1", f"is empty, expected <{root}>")
+        raise refused(f"{name}:1", f"is empty, expected {_EXPECTED}")
     prolog = _PROLOG.match(text)
     start = prolog.end() if prolog else 0
     line = text[:start].count("\n") + 1
     if _PAGE.match(text, start):
-        raise refused(f"{name}:{line}", f"is HTML, expected <{root}>", _OTHER["html"])
+        raise refused(f"{name}:{line}", f"is HTML, expected {_EXPECTED}", _OTHER["html"])
     if text[start : start + 9].upper() == "<!DOCTYPE":
         raise refused(
             f"{name}:{line}",
@@ -64,7 +64,7 @@ def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[
             "remove <!DOCTYPE ...>",
         )
     if not text.startswith("<", start):
-        raise refused(f"{name}:{line}", f"is not XML, expected <{root}>")
+        raise refused(f"{name}:{line}", f"is not XML, expected {_EXPECTED}")
     document = (_undeclared(text[:start], name, diagnosis) + text[start:]).encode(
         "utf-8", "surrogatepass"
     )
@@ -77,12 +77,10 @@ def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[
         if element is None:
             raise refused(f"{name}:{at}", f"is not well-formed XML: {reason}") from None
     found = element.tag.rpartition("}")[2]
-    if found != root:
-        raise refused(
-            f"{name}:{line}",
-            f"expected <{root}> at the top, found <{found}>",
-            _OTHER.get(found, ""),
-        )
+    if found != "robot":
+        expected = "<robot>" if found == "mujoco" else _EXPECTED
+        message = f"expected {expected} at the top, found <{found}>"
+        raise refused(f"{name}:{line}", message, _OTHER.get(found, ""))
     return element, text.split("\n")
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """After a stop control starts where the arms hold the object, and rejoins the reference."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -23,6 +25,7 @@ from robot_dynamics.control.settings import (
     TurnSettings,
 )
 from robot_dynamics.control.start_check import NotAtRestError, StartError
+from robot_dynamics.control.task.law import TaskLaw
 
 BEGIN = np.array([0.6, 0.0, 0.7, 0.0, 0.0, 0.0, 1.0])
 PLAN = plan_reference(
@@ -358,3 +361,16 @@ def test_arms_without_an_object_have_no_plan():
     posture = loop.system.posture
     with pytest.raises(ResumeError, match="no plan"):
         loop.check(posture, np.zeros_like(posture), "resume")
+
+
+@pytest.mark.parametrize(
+    ("held", "way"),
+    [(True, "the object put down by the drives' own"), (False, "controller/start")],
+)
+def test_a_task_that_was_in_its_safe_end_names_the_way_on(held, way):
+    """It depends on whether the arms carry the object."""
+    task = SimpleNamespace(
+        _course=["end"], _at=0, _phases=["carry"], done=True, failure="lost", holds_object=held
+    )
+    with pytest.raises(ResumeError, match=f"safe end, which does not go on; expected {way}"):
+        TaskLaw.choose_start(task, "resume", np.zeros(14), 5)

@@ -165,7 +165,7 @@ def special_files(folder):
     (folder / "secret.urdf").write_text(ARM)
     (folder / "secret.urdf").chmod(0)
     found = {
-        "folder.urdf": "is a folder, expected a URDF file",
+        "folder.urdf": "is a folder, expected a URDF or MJCF file",
         "pipe.urdf": "a pipe without a writer",
         "circle.urdf": "cannot be read",
         "nowhere.urdf": "there is no such file",

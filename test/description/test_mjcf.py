@@ -218,6 +218,14 @@ def test_contents_without_a_meaning_are_listed(old, new, said):
         ),
         (GEARS.replace("<worldbody>", "<worldbody><bdy/>"), "unrecognized element"),
         ("<mujoco>", "MuJoCo cannot read it"),
+        (
+            ARM.replace(
+                "</worldbody>",
+                '<flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1" dim="2" mass="1">'
+                '<edge equality="true"/></flexcomp></worldbody>',
+            ),
+            "has a flex, expected rigid bodies only",
+        ),
         (ARM.replace('type="ellipsoid" size', 'type="mesh" mesh="m"/><geom size'), "'m'"),
         (
             GEARS.replace(
@@ -239,6 +247,17 @@ def test_refusals_are_one_sentence(text, said):
     errors = [p for p in refusal.value.problems if p.severity == "error"]
     assert len(errors) == 1
     assert "\n" not in errors[0].sentence()
+
+
+def test_textures_are_not_read():
+    """A file of theirs can be missing, or stand for gigabytes; the material's colour stays."""
+    assets = (
+        '<asset><texture name="t" type="2d" file="missing.png"/>'
+        '<material name="m" texture="t" rgba="0 1 0 1"/></asset><worldbody>'
+    )
+    text = ARM.replace("<worldbody>", assets).replace('rgba="1 0 0 1"', 'material="m"')
+    (bone,) = (one for one in load_description(text).shapes if one.color == (0.0, 1.0, 0.0, 1.0))
+    assert bone.kind == "capsule"
 
 
 def test_the_root_element_decides(tmp_path):

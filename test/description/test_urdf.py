@@ -157,7 +157,7 @@ MALFORMED = {
     "truncated": ("</joint>\n</robot>", "", None, "not well-formed"),
     "entities": ("<robot", '<!DOCTYPE robot [<!ENTITY a "b">]>\n<robot', "DOCTYPE", "entities"),
     "no links": (ARM, '<robot name="a">\n</robot>', "robot", "has no links"),
-    "other root": (ARM, "<urdf/>", "urdf", "expected <robot> at the top, found <urdf>"),
+    "other root": (ARM, "<urdf/>", "urdf", "expected <robot> or <mujoco> at the top, found"),
 }
 
 

@@ -28,7 +28,7 @@ def test_a_document_and_its_lines_are_returned():
         text.encode("utf-16"),
         latin.encode("latin-1"),
     ):
-        root, lines = parse_xml(data, "f.urdf", "robot", Diagnosis())
+        root, lines = parse_xml(data, "f.urdf", Diagnosis())
         assert root.get("name") == "ä"
         assert lines[2] == '<robot name="ä"/>'
 
@@ -56,7 +56,7 @@ def test_a_document_and_its_lines_are_returned():
 def test_text_that_is_no_document_is_refused_with_its_line(data, message):
     """Entities, other formats and malformed text are one located sentence."""
     with pytest.raises(DescriptionError, match=message) as caught:
-        parse_xml(data.encode(), "f.urdf", "robot", Diagnosis())
+        parse_xml(data.encode(), "f.urdf", Diagnosis())
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -73,11 +73,11 @@ def test_text_that_is_no_document_is_refused_with_its_line(data, message):
 def test_wrong_encodings_are_refused_with_the_line(data, message):
     """Text that is not in its encoding, or in one that could hide a declaration, is refused."""
     with pytest.raises(DescriptionError, match=message):
-        parse_xml(data, "f.urdf", "robot", Diagnosis())
+        parse_xml(data, "f.urdf", Diagnosis())
 
 
 def test_junk_is_answered():
     """Eight megabytes of junk, of open tags or of spaces are refused."""
     for junk in (b"x" * 2**23, b"<robot>" + b"<a>" * 2**21, b" " * 2**23, b"<!--" * 2**20):
         with pytest.raises(DescriptionError):
-            parse_xml(junk, "f.urdf", "robot", Diagnosis())
+            parse_xml(junk, "f.urdf", Diagnosis())

@@ -11,8 +11,8 @@ from robot_dynamics.description.xml_tags import Tag
 
 def tag_of(text):
     """Return the tag of a document."""
-    root, lines = parse_xml(text.encode(), "f.urdf", "origin", Diagnosis())
-    return Tag(root, "f.urdf", lines, Diagnosis(), "joint 'a'")
+    root, lines = parse_xml(f"<robot>{text}</robot>".encode(), "f.urdf", Diagnosis())
+    return Tag(root[0], "f.urdf", lines, Diagnosis(), "joint 'a'")
 
 
 def problem_of(tag):

@@ -11,6 +11,7 @@ from typing import Any
 
 from robot_dynamics.app.command_line.arguments import add_json, place, positive
 from robot_dynamics.app.output_files import STANDARD_OUTPUT, OutputError, require_parent
+from robot_dynamics.errors import UnknownNameError
 
 _NOISE = ("position", "torque", "torque_fraction", "force", "moment")
 
@@ -106,14 +107,16 @@ def _run(options: argparse.Namespace) -> int:
 def _noise(given: list[str]) -> dict[str, float]:
     found = {}
     for one in given:
-        key, _, text = one.partition("=")
+        key, equals, text = one.partition("=")
+        if not equals:
+            raise OutputError(f"--noise {one}: expected KEY=VALUE, such as force=0.5.")
+        if key not in _NOISE:
+            raise UnknownNameError("key", key, _NOISE, "--noise")
         try:
             value = float(text)
         except ValueError:
             value = -1.0
-        if key not in _NOISE or not 0.0 <= value < float("inf"):
-            raise OutputError(
-                f"--noise {one}: expected one of {', '.join(_NOISE)}, =, and a number from 0 on."
-            )
+        if not 0.0 <= value < float("inf"):
+            raise OutputError(f"--noise {one}: {key} is {text!r}, expected a number from 0 on.")
         found[key] = value
     return found

@@ -52,6 +52,10 @@ def identify(
     given = [recordings] if isinstance(recordings, (Recording, str, Path)) else list(recordings)
     if not given:
         raise ArgumentError("there are no recordings; expected at least one.")
+    files = [Path(one).resolve() for one in given if not isinstance(one, Recording)]
+    for i, file in enumerate(files):
+        if file in files[:i]:
+            raise ArgumentError(f"{file}: is given twice; expected every recording once.")
     loaded = [one if isinstance(one, Recording) else load_recording(one) for one in given]
     cell = cell_of(loaded, None if scenario is None else load_scenario(scenario))
     inputs = [input_of(one, cell, use) for one in loaded]

@@ -456,9 +456,15 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if tick == 0 or over:
             raise ResumeError("resume refused: no task was interrupted; expected a start.")
         if self._course is not self._phases:
+            way = "controller/start"
+            if self.holds_object:
+                way = (
+                    "the object put down by the drives' own controllers, then a new controller "
+                    "process and controller/start"
+                )
             raise ResumeError(
-                "resume refused: the task was in a safe end after a failure; expected the arms to "
-                "be freed by the drives' own controllers, then a start."
+                "resume refused: the task was in its safe end, which does not go on; expected "
+                f"{way}."
             )
         if isinstance(phase, HeldPhase):
             phase.choose_resumed(q, self._time)

@@ -110,7 +110,11 @@ def test_repeated_runs(capsys):
         (["simulate", "--set", "plant.sed=1"], "unknown key 'sed'; did you mean 'seed'"),
         (["simulate", "--set", "cell.object.urdf=no.urdf"], "no.urdf: there is no such file"),
         (["simulate", "--json", "no/folder/r.json"], "there is no folder no/folder"),
-        (["inspect", "no.urdf"], "no.urdf: there is no such file, expected a URDF file"),
+        (["identify", "a.npz", "--noise", "force"], "force: expected KEY=VALUE"),
+        (["identify", "a.npz", "--noise", "forse=1"], "unknown key 'forse'; did you mean"),
+        (["identify", "a.npz", "--noise", "force=-1"], "force is '-1', expected a number from 0"),
+        (["identify", "a.npz", "b.npz", "./a.npz"], "a.npz: is given twice; expected every rec"),
+        (["inspect", "no.urdf"], "no.urdf: there is no such file, expected a URDF or MJCF file"),
     ],
 )
 def test_bad_input(arguments, message, capsys):
