@@ -257,10 +257,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _rest(self, tick: int, q: Array) -> None:
         """Stay: free arms at measured positions `q` (na,), a held object on its path."""
         self._resting, self._rests_from = True, min(self._rests_from, tick)
+        phase = self._course[self._at]
         if self._running is None:
             self._arms.rest(q)
-        elif not self._halted:
-            self._running.law.hold(self._running.tick)
+        elif isinstance(phase, HeldPhase) and not self._halted:
+            phase.rest()
 
     def hold(self, tick: int) -> None:
         """Come to rest in the running phase; see `FollowsPlan.hold`."""
@@ -333,12 +334,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if not pace.changing:
             if self._halted and self._wanted == "abort":
                 raise PhaseFailed("aborted on request.")
-            if self._halted != (self._wanted != "run") and (self._halted or phase.may_rest):
+            if self._halted != (self._wanted != "run"):
                 self._halted = not self._halted
                 pace.change(0.0 if self._halted else 1.0)
                 if isinstance(phase, HeldPhase):
                     if self._halted:
-                        phase.held.law.hold(phase.held.tick)
+                        phase.rest()
                     else:
                         phase.go_on(now)
         pace.advance()

@@ -123,6 +123,8 @@ def test_a_lighter_object_is_placed_where_it_touches(prepared):
     truth, down = found.recording["object_pose"], rows(found, "put_down")
     assert found.report["put_down_force_max_n"] < 1.3 * 5.0 * 9.81
     assert found.report["drop_height_max_m"] < 3e-3
+    turns = Rotation.from_quat(truth[:, 3:])
+    assert np.degrees((turns * turns[0].inv()).magnitude().max()) < 2.5
     assert truth[down, 2].max() < truth[down[0], 2] + 1e-4
     np.testing.assert_allclose(truth[-1, :3], PLACE + np.array([0.0, 0.01, 0.0]), atol=1e-3)
 
