@@ -124,6 +124,11 @@ class RunsTask(HoldsObject):
 
     @property
     @abstractmethod
+    def planned_s(self) -> float:
+        """Time from the start until the task is over if nothing delays it [s]."""
+
+    @property
+    @abstractmethod
     def resumes(self) -> bool:
         """Whether the next start goes on with an interrupted phase."""
 

@@ -40,6 +40,7 @@ from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
 
 _REST_S = 0.5  # rest at the end of a task, until it is over
+_LATE = 2.0  # time limits that a phase may take if control periods are lost
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -135,7 +136,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _reset_time(self) -> None:
         """Reset the course of a phase for a start."""
         # At rest at first, so that a wrong model shows; see `ModelWatch`.
-        self._passed, self._lost, self._time = 0, 0.0, 0.0
+        self._passed, self._lost, self._missed, self._time = 0, 0.0, 0.0, 0.0
+        self._tick = 0
         self._rests_from, self._resting = np.inf, False
         self.done, self.failure = False, ""
         self._wanted: Literal["run", "pause", "abort"] = "run"
@@ -188,6 +190,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._time = self._passed * self._period - self._lost
         now = Now(self._time, q, qd, wrenches, self._last)
         ramped = tick >= self._control.ramp_ticks
+        self._missed += self._pace.value * max(tick - self._tick - 1, 0) * self._period
+        self._tick = tick
         if ramped and not self._resting:
             try:
                 self._keep_pace(now)
@@ -214,9 +218,14 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         while not self._resting:
             phase = self._course[self._at]
             waited = phase.for_operator and self.has_operator  # as long as the operator likes
-            if now.time > phase.longest_s and not waited:
-                most = phase.longest_s
+            most, taken = phase.longest_s, now.time + self._missed
+            if now.time > most and not waited:
                 raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
+            if taken > _LATE * most and not waited:
+                raise PhaseFailed(
+                    f"it took {taken:.3g} s because control periods are lost, expected at most "
+                    f"{_LATE:g} times its time limit of {most:.3g} s."
+                )
             if self._halted and isinstance(phase, HeldPhase):
                 return
             if not phase.advance(now) or self._waits or self._wanted != "run":
@@ -231,7 +240,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _begin_phase(self, now: Now) -> None:
         phase = self._course[self._at]
-        self._passed, self._lost, now.time = 0, 0.0, 0.0
+        self._passed, self._lost, self._missed, now.time = 0, 0.0, 0.0, 0.0
         self._told = self._halted = False
         if isinstance(phase, HeldPhase):
             self._running = phase.held
@@ -434,6 +443,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                     f"{most:g} N: a task begins with free hands."
                 )
                 raise StartError(arm.name, force, most, sentence)
+
+    @property
+    def planned_s(self) -> float:
+        """Time that the task takes; see `RunsTask.planned_s`."""
+        return self._control.start.ramp_s + self._planned.planned_s + _REST_S
 
     @property
     def resumes(self) -> bool:

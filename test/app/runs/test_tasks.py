@@ -177,6 +177,13 @@ def test_a_task_does_not_need_every_control_period(prepared):
         seen = plant.step(outcome.torque)
     assert law.phases[law.phase] == "lift"
     assert not law.failure
+    # But a phase must not take more than twice its time limit by the clock.
+    most = round(2.0 * law._course[law._at].longest_s / PERIOD)
+    law.update(tick + most - 9, seen.q, seen.qd, seen.wrenches)
+    assert not law.failure
+    law.update(tick + most + 9, seen.q, seen.qd, seen.wrenches)
+    assert law.failure.startswith("phase 3, lift: it took 1")
+    assert "because control periods are lost, expected at most 2 times" in law.failure
 
 
 def test_a_task_that_is_cut_short_is_not_good(prepared):
