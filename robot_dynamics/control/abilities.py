@@ -133,6 +133,10 @@ class RunsTask(HoldsObject):
         """Whether the next start goes on with an interrupted phase."""
 
     @abstractmethod
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """State whether wrist sensors measure grasp wrenches; else torques estimate them."""
+
+    @abstractmethod
     def sent(self, torque: Array) -> None:
         """Take the torque (na,) that was sent after a step, for the law that takes over next."""
 

@@ -38,6 +38,7 @@ from robot_dynamics.control.task.held_phases import HeldPhase
 from robot_dynamics.control.task.pace import Pace
 from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
+from robot_dynamics.control.task.wrench_observer import WrenchObserver
 
 _REST_S = 0.5  # rest at the end of a task, until it is over
 _LATE = 2.0  # time limits that a phase may take if control periods are lost
@@ -114,16 +115,24 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             law.grip_support(home)  # a fallback must not compile anything
             law.firmer_grip(home)
         self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
+        self._observer: WrenchObserver | None = None
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
         self._planned = self._rehearse(home).plan
         self.reference = self._planned
+
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """Take wrenches from wrist sensors, or estimate them; see `RunsTask.sense_by`."""
+        delay = self._control.command_delay_periods
+        self._observer = None if wrist_sensors else WrenchObserver(self._arms, self._period, delay)
 
     def _forget(self, q: Array) -> None:
         """Reset for a start of the whole task at positions `q` (na,)."""
         self._course, self._at = self._phases, 0
         if self.grippers is not None:
             self.grippers.reset()
+        if self._observer is not None:
+            self._observer.forget()
         self._running: HeldLaw | None = None
         self._pose, self._last = self._begin_pose.copy(), np.zeros(len(q))
         for phase in self._every:
@@ -138,6 +147,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         # At rest at first, so that a wrong model shows; see `ModelWatch`.
         self._passed, self._lost, self._missed, self._time = 0, 0.0, 0.0, 0.0
         self._tick = 0
+        if self._observer is not None:
+            self._observer.begin()
         self._rests_from, self._resting = np.inf, False
         self.done, self.failure = False, ""
         self._wanted: Literal["run", "pause", "abort"] = "run"
@@ -186,6 +197,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> TaskStep:
         """Return the step of a control period; see `ControlLaw.update`."""
+        if self._observer is not None:
+            wrenches = self._observer.wrenches(q, qd, max(tick - self._tick, 1))
         # References advance once in each control period that takes place: so does their time.
         self._time = self._passed * self._period - self._lost
         now = Now(self._time, q, qd, wrenches, self._last)
@@ -193,6 +206,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._missed += self._pace.value * max(tick - self._tick - 1, 0) * self._period
         self._tick = tick
         if ramped and not self._resting:
+            if self._passed == 0:  # the start's ramp is over
+                self._tare_free_tools()
             try:
                 self._keep_pace(now)
                 self._advance(tick, now)
@@ -210,6 +225,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def sent(self, torque: Array) -> None:
         """Take the torque (na,) that was sent; see `RunsTask.sent`."""
         self._last = torque
+        if self._observer is not None:
+            self._observer.sent(torque)
         if self._running is None:
             self._arms.last = torque
 
@@ -246,7 +263,14 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             self._running = phase.held
         elif not isinstance(phase, Wait):
             self._running = None
+        self._tare_free_tools()
         phase.begin(now)
+
+    def _tare_free_tools(self) -> None:
+        """Take estimated wrenches of tools that touch nothing for errors of the model."""
+        free = isinstance(self._course[self._at], (Move, Approach, Grasp))
+        if self._observer is not None and free:
+            self._observer.tare()
 
     def _fail(self, tick: int, now: Now, reason: str) -> None:
         """End the task early, in the safe end of the phase."""
