@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SLOW_TUTORIALS = ["first_steps", "own_arms", "studies"]
+SLOW_TUTORIALS = ["first_steps", "own_arms", "own_task", "studies"]
 
 # Why commands of other programs are not run here.
 NOT_RUN = {
@@ -73,7 +73,7 @@ RUN_ELSEWHERE = {
     r"view --topics": "test/nodes/test_viewer.py",
     r".*\bhold\.(py|yaml)\b": "test/app/runs/test_own_controller.py",
     r"reproduce (?!--list)": "test/reproductions/test_command.py",
-    r"(simulate|inspect) .*\b(my_cell|example-robot-data)\b": "test/test_documentation.py",
+    r"(simulate|inspect) .*\b(my_cell|my_task|example-robot-data)\b": "test/test_documentation.py",
     r"\w+ .*\bmy_arms\b": "is about arms of the reader",
     r"study": "test/app/studies/test_study.py",
     r"plot (rosbag2_|simulator\.npz)": "is about recordings of the reader",
@@ -140,7 +140,7 @@ def commands(block: Block) -> Iterator[str]:
 def test_a_tutorial(name, tmp_path):
     """Files are saved, commands run, and print what the page shows, `...` for anything."""
     pytest.importorskip("matplotlib")
-    if name == "own_arms":
+    if name in ("own_arms", "own_task"):
         try:
             version("example-robot-data")
         except PackageNotFoundError:

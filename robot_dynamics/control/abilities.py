@@ -124,8 +124,17 @@ class RunsTask(HoldsObject):
 
     @property
     @abstractmethod
+    def planned_s(self) -> float:
+        """Time from the start until the task is over if nothing delays it [s]."""
+
+    @property
+    @abstractmethod
     def resumes(self) -> bool:
         """Whether the next start goes on with an interrupted phase."""
+
+    @abstractmethod
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """State whether wrist sensors measure grasp wrenches; else torques estimate them."""
 
     @abstractmethod
     def sent(self, torque: Array) -> None:

@@ -523,10 +523,12 @@ class ControlLoop:
         if isinstance(self.law, FollowsPlan):
             motion = self.law.check_path(q)
             poses = self.law.reference.rows(motion.times)[:, POSE]
+            phases = () if task is None else task.planned_phases(motion.times)
             close = self._proximity.first_too_close(motion.q, poses)
+            if close is not None and phases:
+                said = f"{close.sentence.removesuffix('.')} in the phase {phases[close.row]!r}."
+                close = close._replace(sentence=said)
             if close is None and self._clearances is not None:
-                law, times = self.law, motion.times
-                phases = law.planned_phases(times) if isinstance(law, RunsTask) else ()
                 close = self._clearances.first_too_close(motion.q, poses, phases)
             if close is not None:
                 time = float(motion.times[close.row])

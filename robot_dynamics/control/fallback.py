@@ -63,7 +63,8 @@ class FallbackTorque:
 
     Attributes:
         saturated: Indices of joints whose last torque reached its limit.
-        sent: Torques (na,) that were sent until now, the last ones; the safety layer adds them.
+        sent: Torques (na,) that were sent until now, the last ones since the safety layer, which
+            adds them, took charge.
         drives_add: Returns the torques that drives add to commands by themselves at positions
             (na,); the joints have them under zero commands. None if drives add no torque.
 

@@ -109,7 +109,7 @@ class FollowedRows:
         begin = (self._first + index - self._base) * self._period
         self._continue_with([Halt(body, begin) for body in self._bodies], begin, tick)
 
-    def follow(self, bodies: Sequence[Plan], tick: int) -> None:
+    def follow(self, bodies: Sequence[Plan], tick: int, *, leave: bool = False) -> None:
         """Follow another plan from a tick on, without a jump.
 
         Its time 0 is at the tick. Differences from the old plan in pose, velocity, acceleration
@@ -119,12 +119,13 @@ class FollowedRows:
         Args:
             bodies: Plan of each body, the first with the forces.
             tick: Control periods since the start.
+            leave: Whether surfaces that the new plan does not touch are left at once.
 
         Raises:
             ArgumentError: If its rows have another width than the columns.
         """
         self._check(bodies[0])
-        self._continue_with(bodies, 0.0, tick)
+        self._continue_with(bodies, 0.0, tick, leave=leave)
         self._bodies, self._base = tuple(bodies), self._first
 
     def depart(
@@ -197,7 +198,9 @@ class FollowedRows:
         past = self._rows[max(0, known - self._late) :]
         self._rows = np.vstack([self._rows, self._completed(rows, past)])
 
-    def _continue_with(self, sources: Sequence[Plan], begin: float, tick: int) -> None:
+    def _continue_with(
+        self, sources: Sequence[Plan], begin: float, tick: int, *, leave: bool = False
+    ) -> None:
         """Follow sources from a tick on, smoothly, and forget earlier rows."""
         index = self._index(tick)
         forces = np.r_[self._at["contact"], self._at["internal"]]
@@ -212,7 +215,8 @@ class FollowedRows:
                 self._looked_up(sources, begin, min(count, first)), (now, *others), strict=True
             )
         ]
-        rows[0][:blend, wanted] = np.maximum(rows[0][:blend, wanted], now[wanted])
+        if not leave:
+            rows[0][:blend, wanted] = np.maximum(rows[0][:blend, wanted], now[wanted])
         past = self._rows[max(0, index - self._late) : index]
         self._rows = self._completed(rows, past)
         self._first = max(tick - self._begin, self._first)  # the last row may have stayed a while

@@ -248,7 +248,8 @@ class LinkDistances:
         near, expected = apart(distance, least)
         what = f"the link after joint {one!r} comes to {near} m from "
         what += "the object" if other == "object" else f"the one after {other!r}"
-        return f"{what}, expected at least {expected} m (links of radius {self._radius:g} m)."
+        radius = f"links of radius safety.link_radius_m = {self._radius:g} m"
+        return f"{what}, expected at least {expected} m ({radius})."
 
 
 class Proximity:

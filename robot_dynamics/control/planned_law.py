@@ -177,7 +177,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         """
         self._followed.hold(tick)
 
-    def follow(self, plan: ObjectPlan, tick: int) -> None:
+    def follow(self, plan: ObjectPlan, tick: int, *, leave: bool = False) -> None:
         """Follow another plan from a tick on, without a jump; see `FollowedRows.follow`.
 
         `start` follows the first one again.
@@ -185,11 +185,12 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         Args:
             plan: The plan; its time 0 is at the tick.
             tick: Control periods since the start.
+            leave: Whether surfaces that the plan does not touch are left at once.
 
         Raises:
             ArgumentError: If its rows are not as wide as the rows of the law's reference.
         """
-        self._followed.follow(self.bodies(plan, tick), tick)
+        self._followed.follow(self.bodies(plan, tick), tick, leave=leave)
 
     @property
     def requested_settings(self) -> ControlSettings:

@@ -187,6 +187,8 @@ class SafetyLayer(FaultLatch):
             if self.arms.unfit:
                 raise SafetyError(f"start refused: {self.arms.unfit}")
         relied = self.in_charge or self._departs
+        if not self.in_charge:  # others have moved the arms
+            self.fallback.torques.sent.clear()
         super().start(now)
         self._departs = False
         if torque is not None:
@@ -231,6 +233,7 @@ class SafetyLayer(FaultLatch):
                 know: a fallback that holds the joints then begins from the acting torque.
         """
         self.in_charge = True
+        self.fallback.torques.sent.clear()
         self._last[:] = torque
         self.object_held = held
         self.trip(now, found)

@@ -195,7 +195,7 @@ class ControlRecord:
             return
         period = self._scenario.control.period
         law = self._loop.law
-        figures = progress_of(tick, self._ticks, period, step, law)
+        figures = progress_of(tick, self._end.expected(tick), period, step, law)
         self._reporter.report("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0
 

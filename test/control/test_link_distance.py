@@ -187,7 +187,10 @@ def test_an_arm_across_the_other_one():
     assert found.cause is Cause.TOO_CLOSE
     assert found.subject.startswith("left_joint")
     assert "after 'right_joint" in found.sentence
-    assert "expected at least 0.02 m (links of radius 0.06 m)" in found.sentence
+    assert (
+        "expected at least 0.02 m (links of radius safety.link_radius_m = 0.06 m)"
+        in found.sentence
+    )
 
 
 def test_different_arms_are_never_neighbours():

@@ -647,6 +647,8 @@ def test_a_start_departs_from_the_torque_of_another_process():
     safety.observe(3, Q, QD, WRENCHES)
     safety.start(3, TORQUE)
     np.testing.assert_array_equal(safety.command(3, law_step(TORQUE, closure=CLOSURE)), TORQUE)
+    # Nor do torques from before count when the motion of a lost arm is predicted.
+    assert len(safety.fallback.torques.sent) == 1
 
 
 def test_a_law_that_jumps_is_held_back():

@@ -185,6 +185,18 @@ def test_a_run_ends_with_its_task():
     assert RunEnd(loop_of(None), ticks, 0.002).reached(ticks - 1)
 
 
+def test_a_run_is_expected_to_take_the_planned_time():
+    """Not the sum of all time limits; what has passed and what is over count as well."""
+    task = FakeTask()
+    task.planned_s = 2.0
+    end = RunEnd(loop_of(task), 10_000, 0.002)
+    assert [end.expected(tick) for tick in (0, 999, 1000)] == [1000, 1000, 1001]
+    task.done = True
+    assert end.reached(499)
+    assert end.expected(499) == 500
+    assert RunEnd(loop_of(None), 10_000, 0.002).expected(3) == 10_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pick_and_place", "pick_and_place_panda"])
 def test_a_task_over_topics_is_the_run_without_them(name):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -116,7 +117,7 @@ class RunEnd:
     """
 
     def __init__(self, loop: ControlLoop, ticks: int, period: float) -> None:
-        self._loop, self._last = loop, ticks - 1
+        self._loop, self._last, self._period = loop, ticks - 1, period
         self._after_fault = round(_AFTER_FAULT_S / period)
 
     def reached(self, tick: int) -> bool:
@@ -129,6 +130,12 @@ class RunEnd:
             elif self._loop.safety.faults and not goes_on:
                 self._last = min(self._last, tick + self._after_fault)
         return tick >= self._last
+
+    def expected(self, tick: int) -> int:
+        """Return how many control periods the run is expected to have, seen from one of them."""
+        task, most = self._loop.task, self._last + 1
+        planned = most if task is None else math.ceil(task.planned_s / self._period)
+        return min(max(planned, tick + 1), most)
 
 
 class Preparation:
@@ -226,7 +233,7 @@ def simulate(
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
     task, end = loop.task, RunEnd(loop, ticks, control.period)
-    stride = max(1, ticks // PROGRESS_STEPS)
+    stride = max(1, end.expected(0) // PROGRESS_STEPS)
     measurement = simulated.reset()
     if control.start.tare:
         loop.tare(measurement.q, simulated.unloaded_wrenches())
@@ -266,9 +273,11 @@ def simulate(
             stepped = clock()
             measurement = simulated.step(torque, wrenches)
             plant_steps.append(clock() - stepped)
-            if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
-                progress(progress_of(tick, ticks, control.period, step, running))
-            if end.reached(tick):
+            over = end.reached(tick)
+            if progress is not None and (tick % stride == stride - 1 or over):
+                count = end.expected(tick)
+                progress(progress_of(tick, count, control.period, step, running))
+            if over:
                 break
     except KeyboardInterrupt as error:
         interrupt = error

@@ -25,6 +25,7 @@ from robot_dynamics.app.scenarios.controllers import running_controller
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.app.scenarios.task import task_law
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.abilities import RunsTask
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
@@ -115,12 +116,9 @@ def control_loop(
             "law 'admittance' gives way to measured grasp wrenches, and there are none; expected "
             "arms with sensors of them, or the law 'impedance'."
         )
-    if scenario.task and not wrist_sensors:
-        raise ArgumentError(
-            "a task feels contact by wrist sensors, and there are none; expected arms with "
-            "sensors of grasp wrenches."
-        )
     law = law or make_law(scenario, system)
+    if isinstance(law, RunsTask):
+        law.sense_by(wrist_sensors=wrist_sensors)
     clearances = Clearances(scenario, law.system)
     loop = ControlLoop(
         law,

@@ -485,14 +485,15 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         if self.slip is not None:
             self.slip.leave_plan()
 
-    def follow(self, plan: ObjectPlan, tick: int) -> None:
+    def follow(self, plan: ObjectPlan, tick: int, *, leave: bool = False) -> None:
         """Follow another plan from a tick on; slip is judged by measurements then.
 
         Args:
             plan: The plan; its time 0 is at the tick.
             tick: Control periods since the start.
+            leave: Whether surfaces that the plan does not touch are left at once.
         """
-        super().follow(plan, tick)
+        super().follow(plan, tick, leave=leave)
         if self.slip is not None:
             self.slip.leave_plan()
 

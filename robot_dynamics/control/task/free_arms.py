@@ -25,6 +25,7 @@ from robot_dynamics.robot import Robot
 
 _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
 _FADE_S = 0.2  # in which what a law before has left in the torque fades
+_FEELS = 1e-3  # singular value over the largest, of directions in which joints feel a tool
 _CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
 
 
@@ -180,6 +181,20 @@ class FreeArms:
         found = self._inverse_dynamics(q, still, still)
         for i, wrench in enumerate(self.wrenches):
             found += self._jacobian(i, q).T @ wrench
+        return found
+
+    def moving_torque(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the torque (na,) of a motion with free tools, friction included."""
+        share, slow = self._friction.share, self._friction.velocity
+        rubbing = friction_torque(self._joints, qd.tolist(), share, slow)
+        return self._inverse_dynamics(q, qd, qdd) + rubbing
+
+    def tool_wrenches(self, q: Array, torque: Array) -> Array:
+        """Return the wrenches (k, 6) by the tools, in tool frames, that need a torque (na,)."""
+        found = np.zeros((len(self._tools), 6))
+        for i, own in enumerate(self.system.arm_slices):
+            J = self._jacobian(i, q)[:, own]
+            found[i] = np.linalg.lstsq(J.T, torque[own], rcond=_FEELS)[0]
         return found
 
     def tool_pose(self, arm: int, q: Array) -> Array:

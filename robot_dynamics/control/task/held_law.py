@@ -161,9 +161,9 @@ class HeldLaw:
         rows[:, : planned.shape[1]] = planned
         return rows
 
-    def follow(self, plan: ObjectPlan) -> None:
-        """Follow another plan from now on, as a part of the own one."""
-        self.law.follow(plan, self.tick)
+    def follow(self, plan: ObjectPlan, *, leave: bool = False) -> None:
+        """Follow another plan from now on, as a part of the own one; see `HybridLaw.follow`."""
+        self.law.follow(plan, self.tick, leave=leave)
 
     @property
     def carries(self) -> bool:

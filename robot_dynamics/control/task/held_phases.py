@@ -37,6 +37,7 @@ class HeldPhase(TaskPhase):
     """
 
     _from_here = False  # whether parts begin where the object is to be, not at their own places
+    _transfer: int | None = None  # number of the part in which the weight changes hands
 
     def __init__(
         self,
@@ -76,6 +77,20 @@ class HeldPhase(TaskPhase):
             return True
         self._follow(self._at + 1, now)
         return False
+
+    def rest(self) -> None:
+        """Come to rest on the path; see `TaskLaw.pause`.
+
+        While the weight changes hands, the support takes it: arms that rest with a share of it
+        would lift an object that is lighter than modelled higher and higher.
+        """
+        law = self.held.law
+        if self._at == self._transfer:
+            part = self._plans[self._at]
+            standing = part.still(0.0 if self._at == 0 else part.duration)
+            self.held.follow(standing.moved_to(law.running.last.reference[POSE]))
+        else:
+            law.hold(self.held.tick)
 
     def go_on(self, now: Now) -> None:
         """Go on along the present part, from where the object has come to rest in a pause."""
@@ -119,7 +134,7 @@ class HeldPhase(TaskPhase):
         if self._from_here:
             part = part.moved_to(self.held.law.running.last.reference[POSE])
         self._at, self._since, self._followed = at, now.time, part
-        self.held.follow(part)
+        self.held.follow(part, leave=True)
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         """Return whether a part is over, given whether its time has passed."""
@@ -137,7 +152,7 @@ class Lift(HeldPhase):
         begins: Whether the law starts with this phase.
     """
 
-    _from_here = True
+    _from_here, _transfer = True, 0
 
     def __init__(
         self, held: HeldLaw, parts: Parts, settings: LiftSettings, normal: int, *, begins: bool
@@ -148,10 +163,12 @@ class Lift(HeldPhase):
         gravity = np.array(held.law.system.model.gravity)
         self._up = -gravity / np.linalg.norm(gravity)
 
-    @property
-    def may_rest(self) -> bool:
-        """Not while the weight changes hands: at rest nothing would hold the height then."""
-        return self._at > 0
+    def go_on(self, now: Now) -> None:
+        """See `HeldPhase`; the weight changes hands anew."""
+        if self._at == 0:
+            self._follow(0, now)
+        else:
+            super().go_on(now)
 
     def _is_over(self, now: Now, part: int, passed: bool) -> bool:
         own, step, weight = self._settings, self.held.law.running.last, self.held.weight
@@ -192,6 +209,8 @@ class PutDown(HeldPhase):
         limit_s: Longest duration [s]; None for the default.
     """
 
+    _transfer = 1
+
     def __init__(
         self,
         name: str,
@@ -209,6 +228,11 @@ class PutDown(HeldPhase):
         self.held.tare()
         super().begin(now)
         self._touched_s = np.inf
+
+    def go_on(self, now: Now) -> None:
+        """See `HeldPhase`; the support that has taken the weight keeps it."""
+        if self._at == 0:
+            super().go_on(now)
 
     @property
     def touching(self) -> bool:
@@ -252,7 +276,7 @@ class PutBack(PutDown):
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
         self._weighed_s = now.time + _WEIGH_S
-        self._weighs = not self._stands
+        self._at, self._weighs = 0, not self._stands
         if self._weighs:
             self.held.law.hold(self.held.tick)
 

@@ -235,6 +235,11 @@ class PlanPart:
         """Return when the part has been at rest: at its end."""
         return [(self.duration, self.duration)]
 
+    def still(self, time: float) -> PlanPart:
+        """Return a part that stays at one time of this part [s]."""
+        at = min(self._begin + time, self._last)
+        return PlanPart(self._plan, at, at, 2.0 * self._step)
+
     def moved_to(self, pose: Array) -> PlanPart:
         """Return the part with its beginning at another pose (7,)."""
         return _MovedPart(self, pose)

@@ -38,8 +38,10 @@ from robot_dynamics.control.task.held_phases import HeldPhase
 from robot_dynamics.control.task.pace import Pace
 from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
+from robot_dynamics.control.task.wrench_observer import WrenchObserver
 
 _REST_S = 0.5  # rest at the end of a task, until it is over
+_LATE = 2.0  # time limits that a phase may take if control periods are lost
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -113,16 +115,24 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             law.grip_support(home)  # a fallback must not compile anything
             law.firmer_grip(home)
         self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
+        self._observer: WrenchObserver | None = None
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
         self._planned = self._rehearse(home).plan
         self.reference = self._planned
+
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """Take wrenches from wrist sensors, or estimate them; see `RunsTask.sense_by`."""
+        delay = self._control.command_delay_periods
+        self._observer = None if wrist_sensors else WrenchObserver(self._arms, self._period, delay)
 
     def _forget(self, q: Array) -> None:
         """Reset for a start of the whole task at positions `q` (na,)."""
         self._course, self._at = self._phases, 0
         if self.grippers is not None:
             self.grippers.reset()
+        if self._observer is not None:
+            self._observer.forget()
         self._running: HeldLaw | None = None
         self._pose, self._last = self._begin_pose.copy(), np.zeros(len(q))
         for phase in self._every:
@@ -135,7 +145,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _reset_time(self) -> None:
         """Reset the course of a phase for a start."""
         # At rest at first, so that a wrong model shows; see `ModelWatch`.
-        self._passed, self._lost, self._time = 0, 0.0, 0.0
+        self._passed, self._lost, self._missed, self._time = 0, 0.0, 0.0, 0.0
+        self._tick = 0
+        if self._observer is not None:
+            self._observer.begin()
         self._rests_from, self._resting = np.inf, False
         self.done, self.failure = False, ""
         self._wanted: Literal["run", "pause", "abort"] = "run"
@@ -184,11 +197,17 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> TaskStep:
         """Return the step of a control period; see `ControlLaw.update`."""
+        if self._observer is not None:
+            wrenches = self._observer.wrenches(q, qd, max(tick - self._tick, 1))
         # References advance once in each control period that takes place: so does their time.
         self._time = self._passed * self._period - self._lost
         now = Now(self._time, q, qd, wrenches, self._last)
         ramped = tick >= self._control.ramp_ticks
+        self._missed += self._pace.value * max(tick - self._tick - 1, 0) * self._period
+        self._tick = tick
         if ramped and not self._resting:
+            if self._passed == 0:  # the start's ramp is over
+                self._tare_free_tools()
             try:
                 self._keep_pace(now)
                 self._advance(tick, now)
@@ -206,6 +225,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def sent(self, torque: Array) -> None:
         """Take the torque (na,) that was sent; see `RunsTask.sent`."""
         self._last = torque
+        if self._observer is not None:
+            self._observer.sent(torque)
         if self._running is None:
             self._arms.last = torque
 
@@ -214,9 +235,14 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         while not self._resting:
             phase = self._course[self._at]
             waited = phase.for_operator and self.has_operator  # as long as the operator likes
-            if now.time > phase.longest_s and not waited:
-                most = phase.longest_s
+            most, taken = phase.longest_s, now.time + self._missed
+            if now.time > most and not waited:
                 raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
+            if taken > _LATE * most and not waited:
+                raise PhaseFailed(
+                    f"it took {taken:.3g} s because control periods are lost, expected at most "
+                    f"{_LATE:g} times its time limit of {most:.3g} s."
+                )
             if self._halted and isinstance(phase, HeldPhase):
                 return
             if not phase.advance(now) or self._waits or self._wanted != "run":
@@ -231,13 +257,20 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _begin_phase(self, now: Now) -> None:
         phase = self._course[self._at]
-        self._passed, self._lost, now.time = 0, 0.0, 0.0
+        self._passed, self._lost, self._missed, now.time = 0, 0.0, 0.0, 0.0
         self._told = self._halted = False
         if isinstance(phase, HeldPhase):
             self._running = phase.held
         elif not isinstance(phase, Wait):
             self._running = None
+        self._tare_free_tools()
         phase.begin(now)
+
+    def _tare_free_tools(self) -> None:
+        """Take estimated wrenches of tools that touch nothing for errors of the model."""
+        free = isinstance(self._course[self._at], (Move, Approach, Grasp))
+        if self._observer is not None and free:
+            self._observer.tare()
 
     def _fail(self, tick: int, now: Now, reason: str) -> None:
         """End the task early, in the safe end of the phase."""
@@ -257,10 +290,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def _rest(self, tick: int, q: Array) -> None:
         """Stay: free arms at measured positions `q` (na,), a held object on its path."""
         self._resting, self._rests_from = True, min(self._rests_from, tick)
+        phase = self._course[self._at]
         if self._running is None:
             self._arms.rest(q)
-        elif not self._halted:
-            self._running.law.hold(self._running.tick)
+        elif isinstance(phase, HeldPhase) and not self._halted:
+            phase.rest()
 
     def hold(self, tick: int) -> None:
         """Come to rest in the running phase; see `FollowsPlan.hold`."""
@@ -333,12 +367,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if not pace.changing:
             if self._halted and self._wanted == "abort":
                 raise PhaseFailed("aborted on request.")
-            if self._halted != (self._wanted != "run") and (self._halted or phase.may_rest):
+            if self._halted != (self._wanted != "run"):
                 self._halted = not self._halted
                 pace.change(0.0 if self._halted else 1.0)
                 if isinstance(phase, HeldPhase):
                     if self._halted:
-                        phase.held.law.hold(phase.held.tick)
+                        phase.rest()
                     else:
                         phase.go_on(now)
         pace.advance()
@@ -433,6 +467,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                     f"{most:g} N: a task begins with free hands."
                 )
                 raise StartError(arm.name, force, most, sentence)
+
+    @property
+    def planned_s(self) -> float:
+        """Time that the task takes; see `RunsTask.planned_s`."""
+        return self._control.start.ramp_s + self._planned.planned_s + _REST_S
 
     @property
     def resumes(self) -> bool:

@@ -69,11 +69,6 @@ class TaskPhase(ABC):
         """Time limit [s]."""
         return self.planned_s + _PATIENCE_S if self.limit_s is None else self.limit_s
 
-    @property
-    def may_rest(self) -> bool:
-        """Whether a pause may begin now."""
-        return True
-
     def prepare(self, now: Now) -> bool:
         """Do a part of the work of `begin` in the phase before; return whether all is done."""
         return True

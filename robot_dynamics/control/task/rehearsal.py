@@ -39,12 +39,13 @@ class TaskPlan:
 
     Attributes:
         duration: Longest time that the task can take [s].
+        planned_s: Duration of the nominal course [s].
         start: Pose of the object at the start (7,).
     """
 
     def __init__(self, times: Array, rows: Array, phases: Sequence[str], duration: float) -> None:
         self._times, self._rows, self._phases = times, rows, phases
-        self.duration = duration
+        self.duration, self.planned_s = duration, float(times[-1])
         self.start = rows[0, POSE]
 
     def rows(self, times: ArrayLike) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.runs.run import make_plant
-from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.abilities import TaskError
@@ -22,7 +22,7 @@ TASK = """task=[
   {put_down: {on: table, touch_within_m: 0.003, load_s: 0.1}},
   {release: {distance_m: 0.04, speed: 0.2, open_s: 0.1}},
   {move: {to: home, velocity_fraction: 0.6}}]"""
-SCENARIO = load_scenario("pick_and_place", [TASK])
+SCENARIO = load_scenario("pick_and_place", [TASK, "plant.object_mass_scale=0.75"])
 PLACE, PERIOD = np.array([0.62, 0.0, 0.75]), SCENARIO.control.period
 WAY, UP = np.array([0.03, 0.01, 0.0]), np.array([0.0, 0.0, 0.02])
 REST_S = 0.5  # in which all comes to rest after a request
@@ -34,7 +34,7 @@ class Cell:
     def __init__(self):
         self.loop = control_loop(SCENARIO)
         self.law = self.loop.law
-        self.plant = make_plant(SCENARIO, build_system(SCENARIO))
+        self.plant = make_plant(SCENARIO, true_system(SCENARIO))
         self.seen, self.tick, self.torques = self.plant.reset(), 0, []
         self.start("start")
 
@@ -94,14 +94,17 @@ def free_arms_pause_and_go_on(cell):
     assert law.state == "running"
 
 
-def a_pause_waits_until_the_weight_is_taken_over(cell):
-    """At rest before, neither the support nor the law would hold the height of the object."""
+def a_pause_in_the_transfer_gives_the_weight_back(cell):
+    """Arms that rest with a share of it would lift a lighter object without end."""
     law = cell.law
+    cell.run(0.19)
+    assert law.holds_object
     law.pause()
     cell.run(2.0 * REST_S)
-    assert (law.state, cell.is_at_rest(), law.phases[law.phase]) == ("paused", True, "lift")
-    assert 1e-3 < cell.place[2] - PLACE[2] < 0.015
+    assert (law.state, law.holds_object) == ("paused", False)
+    np.testing.assert_allclose(cell.place, PLACE, atol=2e-4)
     law.go_on()
+    cell.run(0.1)
 
 
 def a_phase_waits_for_an_operator(cell):
@@ -149,7 +152,7 @@ def a_task_aborts_and_resumes_in_the_air(cell):
     cell.run(0.1)
     loop.safety.reset(cell.tick)
     cell.run(0.1)
-    assert cell.place[2] == pytest.approx(height, abs=5e-4)
+    assert cell.place[2] == pytest.approx(height, abs=3e-3)  # lighter than modelled
     with pytest.raises(ResumeError, match="a task puts its object down itself; expected `resume`"):
         loop.check(cell.seen.q, cell.seen.qd, "put_down")
     cell.start("resume")
@@ -163,7 +166,7 @@ def a_task_aborts_and_resumes_in_the_air(cell):
     cell.run_to("move")
     cell.run(1.5)
     assert (law.state, law.failure, loop.safety.faults) == ("done", "", ())
-    np.testing.assert_allclose(cell.place, PLACE + WAY, atol=1e-4)
+    np.testing.assert_allclose(cell.place, PLACE + WAY, atol=3e-4)
     np.testing.assert_allclose(cell.seen.q, SCENARIO.home, atol=1e-3)
 
 
@@ -200,7 +203,7 @@ def test_an_operator_in_the_course_of_a_task():
     cell = Cell()
     for part in (
         free_arms_pause_and_go_on,
-        a_pause_waits_until_the_weight_is_taken_over,
+        a_pause_in_the_transfer_gives_the_weight_back,
         a_phase_waits_for_an_operator,
         a_carried_object_pauses_and_goes_on,
         a_task_aborts_and_resumes_in_the_air,

@@ -7,11 +7,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.runs.run import Preparation, make_plant, simulate
-from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.control.path_check import PreflightError
+from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.wrench_observer import WrenchObserver
 
 FAST = (
     "task.0.approach={distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}",
@@ -79,6 +81,44 @@ def test_the_weight_changes_hands(run):
     np.testing.assert_array_equal(edges, [rows(run, "lift")[0] - 1, rows(run, "release")[0] - 1])
 
 
+def test_torques_tell_wrenches(run, prepared):
+    """Those of free, pressing and carrying hands, beside the plant's true ones."""
+    system, control = prepared.of(SCENARIO)[0], SCENARIO.control
+    arms = FreeArms(system, control, SCENARIO.safety)
+    observer = WrenchObserver(arms, PERIOD, control.command_delay_periods)
+    names = ("joint_position", "joint_velocity", "commanded_torque")
+    found = []
+    for q, qd, torque in zip(*(run.recording[name] for name in names), strict=True):
+        found.append(observer.wrenches(q, qd))
+        observer.sent(torque)
+    off = np.abs(found - run.recording["grasp_wrench"].reshape(-1, 2, 6))
+    assert off[rows(run, "approach")].max() < 0.1
+    assert off[rows(run, "grasp")[-20:]].max() < 0.2  # of 80 N
+    assert off[rows(run, "carry")].max() < 0.5
+    assert off.max() < 40.0  # when a hand touches: it follows within 20 ms
+    observer.tare()
+    assert np.abs(observer.wrenches(q, qd)).max() < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, 1.02])
+def test_a_task_needs_no_wrist_sensors(scale):
+    """Even with links that are heavier than modelled, as far as their error stays the same."""
+    scenario = load_scenario("pick_and_place", [*FAST, f"plant.link_mass_scale={scale}"])
+    loop = control_loop(scenario, wrist_sensors=False)
+    plant, law = make_plant(scenario, true_system(scenario)), loop.law
+    seen = plant.reset()
+    loop.check(seen.q, seen.qd)
+    loop.start_at(0, 0, seen.q, seen.qd, None)
+    for tick in range(6000):
+        if law.done:
+            break
+        seen = plant.step(loop.update(tick, tick, seen.q, seen.qd, None).torque)
+    assert (law.state, law.failure, loop.safety.faults) == ("done", "", ())
+    placed = PLACE + np.array([0.02, 0.01, 0.0])
+    np.testing.assert_allclose(plant.truth().object_pose[:3], placed, atol=1e-3)
+
+
 def test_torques_never_jump(run):
     """Neither within phases nor between them, where they change by a small part of the limit."""
     change = np.abs(np.diff(run.recording["commanded_torque"], axis=0)).max()
@@ -123,6 +163,8 @@ def test_a_lighter_object_is_placed_where_it_touches(prepared):
     truth, down = found.recording["object_pose"], rows(found, "put_down")
     assert found.report["put_down_force_max_n"] < 1.3 * 5.0 * 9.81
     assert found.report["drop_height_max_m"] < 3e-3
+    turns = Rotation.from_quat(truth[:, 3:])
+    assert np.degrees((turns * turns[0].inv()).magnitude().max()) < 2.5
     assert truth[down, 2].max() < truth[down[0], 2] + 1e-4
     np.testing.assert_allclose(truth[-1, :3], PLACE + np.array([0.0, 0.01, 0.0]), atol=1e-3)
 
@@ -175,6 +217,13 @@ def test_a_task_does_not_need_every_control_period(prepared):
         seen = plant.step(outcome.torque)
     assert law.phases[law.phase] == "lift"
     assert not law.failure
+    # But a phase must not take more than twice its time limit by the clock.
+    most = round(2.0 * law._course[law._at].longest_s / PERIOD)
+    law.update(tick + most - 9, seen.q, seen.qd, seen.wrenches)
+    assert not law.failure
+    law.update(tick + most + 9, seen.q, seen.qd, seen.wrenches)
+    assert law.failure.startswith("phase 3, lift: it took 1")
+    assert "because control periods are lost, expected at most 2 times" in law.failure
 
 
 def test_a_task_that_is_cut_short_is_not_good(prepared):
