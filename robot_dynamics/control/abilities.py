@@ -385,6 +385,8 @@ class CommandsPositions:
     Attributes:
         set_points: Positions of the arm joints (na,) of the last step; None if the arms have
             internal closed chains.
+        set_point_rates: Their mean velocities in the last control period (na,); None likewise.
     """
 
     set_points: Array | None = None
+    set_point_rates: Array | None = None

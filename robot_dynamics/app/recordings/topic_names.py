@@ -8,6 +8,7 @@ Names are relative, so that namespaces and remapping work.
 from __future__ import annotations
 
 JOINT_STATES = "joint_states"
+JOINT_COMMANDS = "joint_commands"  # by joint name, of all arms
 CLOCK = "/clock"
 OBJECT_ODOMETRY = "object/odometry"
 MEASURED_ODOMETRY = "object/measured_odometry"  # of a camera or tracker, to the controller
