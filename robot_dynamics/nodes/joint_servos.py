@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_dynamics.app.recordings.topic_names import JOINT_COMMANDS
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.arm_model import ArmModel
+from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.joint_hold import JointHold
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.joint_commands import CommandError, JointCommand
@@ -46,23 +46,28 @@ class _Servo:
 
 
 class JointServos:
-    """Servos that bring joints to commanded positions, under a load unknown to them.
+    """Servos that bring joints to commanded positions.
 
     With `e = q - q_d` the joints accelerate by the law of `JointHold`, in which the velocity is
     less the commanded one. Without commanded positions `q_d` is the integral of the velocities.
 
+    Gravity and inertia are those of the arms, with their shares of an object that they hold all
+    the time. Other loads are unknown to the servos.
+
     Args:
         system: The arms.
         period: Control period [s].
+        held: Whether the arms hold the object all the time.
     """
 
-    def __init__(self, system: GraspSystem, period: float) -> None:
+    def __init__(self, system: GraspSystem, period: float, *, held: bool) -> None:
         arms = zip(system.arms, system.arm_slices, strict=True)
         self._slices = {arm.name: own for arm, own in arms}
         limits = {name: np.clip(x, -_MOST, _MOST) for name, x in system.limits.items()}
         self._lower, self._upper = limits["lower"], limits["upper"]
         self._speed, self._effort = limits["velocity"], limits["effort"]
-        self._joints, self._system, self._period = system.joint_names, system, period
+        self._joints, self._period = system.joint_names, period
+        self._system = with_load_in_hand(system) if held else system
         self._model: ArmModel | None = None
         self.reset()
 

@@ -116,7 +116,7 @@ class Simulator:
         self._gravity = DriveGravityCompensation(
             system, facts.compensate_gravity, lambda: self._run.measurement.q
         )
-        self._servos = JointServos(system, plant.period)
+        self._servos = JointServos(system, plant.period, held=not scenario.task)
         self._tracked = scenario.control.object_pose == "sensor"
         self._earlier = EarlierRunFilter()
 
