@@ -22,6 +22,7 @@ from robot_dynamics.control.resume import Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.task.grippers import Grippers
+from robot_dynamics.control.task.joint_trajectory import JointGoal
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import Contact
 
@@ -182,6 +183,19 @@ class RunsTask(HoldsObject):
         Raises:
             TaskError: If the phase waits for none.
         """
+
+    @abstractmethod
+    def follow_joints(self, goals: Mapping[str, JointGoal]) -> None:
+        """Follow trajectories of free arms, by the arm's name, instead of those before.
+
+        Raises:
+            TaskError: If the task is not in a phase `move: {until: operator}`, or is paused.
+            JointTrajectoryError: If a trajectory leaves the limits; none is followed then.
+        """
+
+    @abstractmethod
+    def follows(self, goal: JointGoal) -> bool:
+        """Return whether a goal is under way."""
 
     @abstractmethod
     def planned_phases(self, times: Array) -> Sequence[str]:
@@ -394,6 +408,8 @@ class CommandsPositions:
     Attributes:
         set_points: Positions of the arm joints (na,) of the last step; None if the arms have
             internal closed chains.
+        set_point_rates: Their mean velocities in the last control period (na,); None likewise.
     """
 
     set_points: Array | None = None
+    set_point_rates: Array | None = None

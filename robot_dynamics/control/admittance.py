@@ -345,7 +345,7 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
         self.set_points = None
         if compliant.points is not None:
             compliant.points.begin(q, step.reference[POSE])
-            self.set_points = q
+            self.set_points, self.set_point_rates = q, np.zeros(len(q))
         self._add(step, np.zeros(6), np.zeros(6))
         return step
 
@@ -357,7 +357,9 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
         h = compliant.advance(tick, step, measured=measured, ramped=ramped)
         if compliant.points is not None:
             ramp = min(tick / self.ramp_ticks, 1.0)
+            before = q if self.set_points is None else self.set_points
             self.set_points = compliant.points.next(compliant.row[POSE], ramp)
+            self.set_point_rates = (self.set_points - before) / self.period
         self._add(step, h, followed)
         step.reference = self._followed.row(tick)
         return step

@@ -64,18 +64,22 @@ class MoveSettings(_Stays):
     Attributes:
         to: "home": the positions of the joints at the start of the task.
         joints: Target of each arm that moves instead, by its name [rad or m].
+        until: "operator": the arms follow trajectories from topics and actions instead, until an
+            operator calls the service `task/next`. In simulations without nodes it is over at
+            once.
         velocity_fraction: Largest joint velocity, as a share of the velocity limits.
         touch_n: Force at a wrist beyond which the phase fails: an arm touches something [N].
     """
 
     to: Literal["home"] | None = None
     joints: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    until: Literal["operator"] | None = None
     velocity_fraction: float = number(0.3, "", minimum=1e-3, maximum=1.0)
     touch_n: float = number(20.0, "N", above=0.0, infinite=True)
 
     def __post_init__(self) -> None:
-        if (self.to is None) == (not self.joints):
-            raise ArgumentError("expected either `to: home` or `joints`.")
+        if sum(map(bool, (self.to, self.joints, self.until))) != 1:
+            raise ArgumentError("expected one of `to: home`, `joints` and `until: operator`.")
 
 
 @dataclass(frozen=True)

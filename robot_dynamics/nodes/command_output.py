@@ -14,13 +14,14 @@ from rclpy.node import Node
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
-from robot_dynamics.nodes.command_topics import CommandPublisherMonitor, CommandTopics
+from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
 from robot_dynamics.nodes.drives import (
     DriveGravityCompensation,
     DriveProperties,
     believed_positions,
 )
 from robot_dynamics.nodes.heartbeat import GuardLink
+from robot_dynamics.nodes.joint_commands import command_topics
 from robot_dynamics.nodes.task_topics import GripperCommands
 from robot_dynamics.nodes.timeouts import CommandTimeout
 from robot_dynamics.nodes.topics import Inbox
@@ -60,12 +61,13 @@ class CommandOutput:
         )
         # In lockstep no time passes without commands.
         loop.safety.fallback.note_drives(self._gravity.added, () if lockstep else drives.braking)
-        self.topics = CommandTopics(
+        self.topics = command_topics(
             node,
             loop.system,
             self._gravity.to_commands,
-            in_lockstep=lockstep,
-            positions=self._set_points is not None,
+            values["command_interfaces"],
+            loop.clock,
+            positions=bool(self._set_points),
         )
         limit = math.inf if lockstep else max(values["command_timeout"], 2.0 * loop.clock.period)
         self.timeout = CommandTimeout(loop, drives.without_commands, limit)
@@ -91,21 +93,22 @@ class CommandOutput:
         may = link is None or link.may_command(loop.clock.now())
         if may and self._grippers is not None:
             self._gripper_commands.send(tick, closed=self._grippers.closed)
-        if not (may and self.topics.send(tick, outcome.torque, outcome.released)):
+        points = self._set_points if loop.safety.law_runs else {}
+        if not (may and self.topics.send(tick, outcome.torque, outcome.released, points)):
             self.depart_from_acting()
             return
-        points = self._set_points
-        if loop.safety.law_runs and points is not None:
-            self.topics.send_positions(tick, points, outcome.released)
         self.timeout.command_sent()
         if link is not None:
             link.beat_with_command()
 
     @property
-    def _set_points(self) -> Array | None:
-        """Positions (na,) for drives that take positions; None if the law computes none."""
+    def _set_points(self) -> dict[str, Array]:
+        """Positions and velocities (na,) for drives that take them; empty without."""
         law = self._loop.law
-        return law.set_points if isinstance(law, CommandsPositions) else None
+        if not isinstance(law, CommandsPositions):
+            return {}
+        points = {"position": law.set_points, "velocity": law.set_point_rates}
+        return {field: numbers for field, numbers in points.items() if numbers is not None}
 
     def depart_from_acting(self) -> None:
         """Limit the torque rate from the last command of any node, which the drives hold."""

@@ -8,14 +8,13 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.recordings import topic_names as topics
@@ -23,14 +22,14 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import CommandWriter, read_command
-from robot_dynamics.nodes.topics import STREAM, Inbox
+from robot_dynamics.nodes.topics import NEWEST, STREAM, Inbox
 
 # Key and value in a controller's diagnostics that identify its process.
 PROCESS_KEY = "process"
 PROCESS = f"{os.getpid()} on {socket.gethostname()}"
 # rcl's names of a publisher whose node has not been discovered yet.
 UNKNOWN = ("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_", "")
-_NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+_NO_POINTS = np.zeros(0)
 DUPLICATE_S = 2.5  # time in which a running node is discovered and publishes its diagnostics
 
 
@@ -84,7 +83,7 @@ class CommandTopics:
         for name, own, _, _ in self._arms:
             take = partial(self._take, own)
             self._inbox.subscribe(
-                Float64MultiArray, topics.commands(name), take, _NEWEST, awaited=False
+                Float64MultiArray, topics.commands(name), take, NEWEST, awaited=False
             )
 
     def _take(self, own: slice, message: Float64MultiArray) -> None:
@@ -97,31 +96,37 @@ class CommandTopics:
         self._inbox.read()
         return self._last.copy()
 
-    def send(self, tick: int, torque: Array, released: tuple[str, ...]) -> bool:
-        """Publish joint torques (na,) in answer to a tick, except to released arms.
+    def send(
+        self,
+        tick: int,
+        torque: Array,
+        released: tuple[str, ...],
+        set_points: Mapping[str, Array],
+    ) -> bool:
+        """Publish commands in answer to a tick, except to released arms.
+
+        Args:
+            tick: The tick.
+            torque: Joint torques (na,).
+            released: Names of the released arms.
+            set_points: For drives that take them, "position" and "velocity" of the joints (na,);
+                empty without. These drives hold the last positions when messages stop.
 
         Returns:
             Whether the commands were published: not if a number is not finite. The safety layer
             prevents that; this is the last check before the drives.
         """
-        command = self._to_commands(torque)
-        if not np.isfinite(command).all():
+        command, points = self._to_commands(torque), set_points.get("position", _NO_POINTS)
+        if not (np.isfinite(command).all() and np.isfinite(points).all()):
             return False
         for name, own, publisher, writer in self._arms:
             if name not in released:
                 publisher.publish(writer.serialized(tick, command[own]))
             elif self._in_lockstep:
                 publisher.publish(writer.serialized(tick, command[:0]))
-        return True
-
-    def send_positions(self, tick: int, points: Array, released: tuple[str, ...]) -> None:
-        """Publish joint positions (na,) in answer to a tick, except to released arms.
-
-        Drives with position control hold the last positions when messages stop.
-        """
-        for name, own, _, writer in self._arms:
-            if name in self._positions and name not in released:
+            if points.size and name in self._positions and name not in released:
                 self._positions[name].publish(writer.serialized(tick, points[own]))
+        return True
 
     def wait_for_delivery(self, seconds: float) -> None:
         """Return when all commands are acknowledged, or after a timeout for each topic [s]."""

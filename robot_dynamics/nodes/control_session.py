@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,10 @@ from robot_dynamics.nodes.control_report import ControlDiagnostics, ControlRecor
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
+from robot_dynamics.nodes.joint_trajectories import (
+    serve_joint_trajectories,
+    subscribe_to_joint_trajectories,
+)
 from robot_dynamics.nodes.object_topics import ObjectTopics, resolved_topics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
@@ -133,8 +137,12 @@ class ControlSession:
             joint_state_topics=joint_state_topics,
         )
         self._task: TaskReport | None = None
+        self._actions: Sequence[Any] = ()
         if loop.task is not None:
             self._task = TaskReport(node, loop, scenario.name)
+            subscribe_to_joint_trajectories(node, inbox, loop)
+            arms = [arm.name for arm in loop.system.arms]
+            self._actions = serve_joint_trajectories(node, arms, lambda: loop)
             # A launcher that waits for the end of the run is no operator.
             loop.task.has_operator = not values["progress"]
         self._conditions = StartConditions(
@@ -189,6 +197,8 @@ class ControlSession:
         self._objects.destroy()
         if self._task is not None:
             self._task.destroy()
+        for action in self._actions:
+            action.destroy()
         self._output.destroy()
 
     # -- samples and commands -----------------------------------------------------------------

@@ -39,6 +39,7 @@ from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.nodes.serialized import CdrReader, MessageLayout, MessageWriter, Reader
 
 _SEQUENCE_NUMBERS = 1 << 32  # data_offset has 32 bits
+_NO_NUMBERS = np.zeros(0)
 
 
 def write_time(time: Time, stamp: int) -> None:
@@ -57,16 +58,19 @@ def doubles(values: Array) -> array[float]:
 
 
 class JointStateWriter:
-    """Joint states of some joints.
+    """Joint states, or commands, of some joints.
 
     Args:
         joints: Their names, in the order of the arrays.
+        fields: Fields of the message that `serialized` writes, in the order of its arrays.
     """
 
-    def __init__(self, joints: Sequence[str]) -> None:
-        n = len(joints)
+    def __init__(
+        self, joints: Sequence[str], fields: Sequence[str] = ("position", "velocity")
+    ) -> None:
         self.message = JointState(name=list(joints))
-        self._writer = MessageWriter(lambda stamp, x: self.fill(stamp, x[:n], x[n:]))
+        self._fields = tuple(fields)
+        self._writer = MessageWriter(self._fill_fields)
 
     def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
         """Return the message of an instant; the same object every time."""
@@ -77,35 +81,46 @@ class JointStateWriter:
         message.effort = doubles(effort) if effort is not None else array("d")
         return message
 
-    def serialized(self, stamp: int, q: Array, qd: Array) -> bytes:
-        """Return the serialized message of an instant; `qd` may be empty."""
-        return self._writer(stamp, np.concatenate([q, qd]))
+    def serialized(self, stamp: int, *values: Array) -> bytes:
+        """Return the serialized message of an instant, with an array (n,) for each field.
+
+        The last one may be empty.
+        """
+        return self._writer(stamp, np.concatenate([*values, _NO_NUMBERS]))
+
+    def _fill_fields(self, stamp: int, numbers: Array) -> JointState:
+        message, n = self.message, len(self.message.name)
+        write_time(message.header.stamp, stamp)
+        for i, field in enumerate(self._fields):
+            setattr(message, field, doubles(numbers[i * n : (i + 1) * n]))
+        return message
 
 
 class JointSample(NamedTuple):
-    """The content of a message of joint states.
+    """The content of a message of joint states, or of commands by joint name.
 
     Attributes:
         stamp: Its time [ns].
         names: Names of the joints.
         position: Positions, of any number.
         velocity: Velocities, of any number.
+        effort: Efforts, of any number.
     """
 
     stamp: int
     names: list[str]
     position: Array
     velocity: Array
+    effort: Array
 
 
 def joint_state_reader() -> Reader[JointSample]:
-    """Return a reader of serialized joint states without efforts."""
+    """Return a reader of serialized joint states."""
 
     def read(message: JointState) -> JointSample:
         stamp, names = read_time(message.header.stamp), list(message.name)
-        return JointSample(
-            stamp, names, np.asarray(message.position), np.asarray(message.velocity)
-        )
+        values = (np.asarray(getattr(message, field)) for field in JointSample._fields[2:])
+        return JointSample(stamp, names, *values)
 
     def layout(message: JointState) -> MessageLayout:
         n, end = len(message.position), len(message.position) + len(message.velocity)
@@ -120,7 +135,7 @@ def joint_state_reader() -> Reader[JointSample]:
 
     def make(like: JointSample, stamp: int, numbers: Array) -> JointSample:
         n, end = len(like.position), len(like.position) + len(like.velocity)
-        return JointSample(stamp, like.names, numbers[:n], numbers[n:end])
+        return JointSample(stamp, like.names, numbers[:n], numbers[n:end], numbers[end:])
 
     return Reader(JointState, read, layout, make)
 

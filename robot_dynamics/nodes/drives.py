@@ -10,16 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from rclpy.node import Node
 
+from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.safety import SafetyLayer
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import ArmSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.command_topics import UNKNOWN
 from robot_dynamics.nodes.conversions import answers, is_ahead
+from robot_dynamics.nodes.joint_commands import CommandError
 
 SIMULATOR = "simulator"  # the node whose drives are known
 Behaviour = Literal["brake", "zero", "hold"]
@@ -162,18 +163,6 @@ class DriveGravityCompensation:
         return command + self.added(self._positions())[own]
 
 
-class CommandError(RobotDynamicsError):
-    """A command that a drive must not accept.
-
-    Attributes:
-        arm: Name of the arm.
-    """
-
-    def __init__(self, arm: str, cause: str) -> None:
-        self.arm = arm
-        super().__init__(f"{arm}/commands: {cause}")
-
-
 class CommandGate:
     """Collects the commands of all arms for a control period of the simulator.
 
@@ -241,11 +230,14 @@ class CommandGate:
         if torque.size:
             if torque.shape != (own.stop - own.start,):
                 raise CommandError(
-                    arm, f"{torque.size} torques; expected {own.stop - own.start} or none."
+                    topics.commands(arm),
+                    f"{torque.size} torques; expected {own.stop - own.start} or none.",
                 )
             if not np.isfinite(torque).all():
                 at = int(np.argmin(np.isfinite(torque)))
-                raise CommandError(arm, f"torque {at} is {torque[at]}; expected a finite number.")
+                raise CommandError(
+                    topics.commands(arm), f"torque {at} is {torque[at]}; expected a finite number."
+                )
             self.torque[own] = torque
         self._missing.discard(arm)
 
@@ -283,6 +275,15 @@ class SimulatedDrives:
     def timed_out(self) -> bool:
         """Whether an arm has had no command for longer than the timeout."""
         return any(age > self._timeout for age in self._ages)
+
+    @property
+    def limp(self) -> tuple[int, ...]:
+        """Indices of the arms whose drives have zero torque, because commands have stopped."""
+        return tuple(
+            arm
+            for arm, age in enumerate(self._ages)
+            if age > self._timeout and self._behaviours[arm] == "zero"
+        )
 
     def is_silent(self, arm: int) -> bool:
         """Return whether an arm has had no command for some periods."""

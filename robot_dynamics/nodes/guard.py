@@ -11,7 +11,8 @@ if __name__ == "__main__":  # by `python -m`: a signal during the imports below 
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -32,7 +33,6 @@ from robot_dynamics.control.faults import Cause, Finding, StaleStreamError, Stat
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.conversions import (
     JointSample,
     NumberWriter,
@@ -59,6 +59,12 @@ from robot_dynamics.nodes.heartbeat import (
     GuardState,
     HeartbeatMonitor,
     OtherGuard,
+)
+from robot_dynamics.nodes.joint_commands import (
+    CommandError,
+    command_topics,
+    joint_commands,
+    subscribe_to_joint_commands,
 )
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.parameters import GUARD
@@ -126,7 +132,7 @@ class Guard:
         self._takeovers = 0
         self._error = ""
         self._other_guard = OtherGuard()
-        self._create_topics(values["joint_state_topics"])
+        self._create_topics(values["joint_state_topics"], values["command_interfaces"])
         self._diagnostics, self._log = Diagnostics(node, scenario.name), SentenceLog(node)
         if not self._lockstep and (sentence := _raised(values)):
             node.get_logger().warning(sentence)
@@ -157,10 +163,12 @@ class Guard:
     def close(self) -> None:
         """Leave the arms with the last command."""
 
-    def _create_topics(self, joint_state_topics: list[str]) -> None:
+    def _create_topics(
+        self, joint_state_topics: Sequence[str], command_interfaces: Sequence[str]
+    ) -> None:
         node, system = self._node, self._loop.system
-        self._commands = CommandTopics(
-            node, system, self._gravity.to_commands, in_lockstep=self._lockstep
+        self._commands = command_topics(
+            node, system, self._gravity.to_commands, command_interfaces, self._clock
         )
         self._grippers = GripperRelay(node, self._inbox, gripper_arms(self._scenario))
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
@@ -169,7 +177,9 @@ class Guard:
         self._inbox.subscribe(
             UInt64MultiArray, topics.HEARTBEAT, self._on_beat, STREAM, awaited=False
         )
-        for arm in system.arms:
+        if any(command_interfaces):
+            subscribe_to_joint_commands(self._inbox, self._on_joint_commands, awaited=False)
+        for arm in () if any(command_interfaces) else system.arms:
             self._inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
@@ -220,8 +230,14 @@ class Guard:
         self._monitor.commanded(time.monotonic())
         self._loop.take_command(arm, self._gravity.to_arm_torques(arm, torque))
 
+    def _on_joint_commands(self, sample: JointSample) -> None:
+        arms = {arm.name: arm.joints for arm in self._loop.system.arms}
+        with suppress(CommandError):
+            for command in joint_commands(sample, arms):
+                self._on_command(command.arm, (0, command.effort))
+
     def _on_joints(self, topic: str, sample: JointSample) -> None:
-        stamp, names, position, velocity = sample
+        stamp, names, position, velocity, _ = sample
         tick = tick_of(stamp, self._period)
         # After a fault, commands of guard and controller keep the number of the run that the fault
         # ended: a simulator that was reset keeps its brakes on until both are reset as well.
@@ -277,7 +293,8 @@ class Guard:
     def _send(self) -> None:
         if self._torque is not None:
             self._grippers.send(self._clock.tick)
-            self._commands.send(self._clock.tick, self._torque, self._loop.safety.released)
+            released = self._loop.safety.released
+            self._commands.send(self._clock.tick, self._torque, released, {})
 
     async def _reset(self) -> str:
         if self._monitor.state is not GuardState.IN_CHARGE:

@@ -298,7 +298,7 @@ class SampleIntake:
             self._loop.take_object_pose(stamp, pose, twist, now)
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
-        message_stamp, names, position, velocity = sample
+        message_stamp, names, position, velocity, _ = sample
         stamp, now = self._clock.times_of(message_stamp)
         arms = self._loop.joint_states
         if self._gate is not None:

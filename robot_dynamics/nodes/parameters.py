@@ -218,6 +218,13 @@ _OF_ARMS = (
         topics=True,
     ),
     Entry(
+        "command_interfaces",
+        [""],
+        "Fields of commands by joint name (sensor_msgs/JointState on joint_commands): effort, and "
+        "with the law admittance position and velocity; empty for a topic of torques for each "
+        "arm, <arm>/commands.",
+    ),
+    Entry(
         "ignored_joints",
         [""],
         "Joints in joint states that belong to no arm and are ignored, such as gripper joints.",

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
+from rclpy.action import ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -18,6 +19,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
 EVENTS_S = 1.0  # time between checks for events other than services, such as incompatible QoS
+_ACTIONS_S = 0.02  # the same for a node with actions
 
 
 class NextCycle:
@@ -59,7 +61,8 @@ class ServiceExecutor:
         """Run one callback, or a step of a waiting callback, if there is any."""
         now = time.monotonic()
         if now >= self._events_at or NextCycle.awaited or self._is_ready():
-            self._events_at = now + EVENTS_S
+            acts = any(isinstance(one, ActionServer) for one in self._node.waitables)
+            self._events_at = now + (_ACTIONS_S if acts else EVENTS_S)
             self._executor.spin_once(timeout_sec=0)
 
     def close(self) -> None:

@@ -37,16 +37,22 @@ from robot_dynamics.app.scenarios.task import gripper_arms
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
-from robot_dynamics.nodes.conversions import command_reader
+from robot_dynamics.nodes.conversions import JointSample, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, SentenceLog
 from robot_dynamics.nodes.drives import (
-    CommandError,
     CommandGate,
     DriveGravityCompensation,
     DriveProperties,
     EarlierRunFilter,
     SimulatedDrives,
 )
+from robot_dynamics.nodes.joint_commands import (
+    CommandError,
+    answered_tick,
+    joint_commands,
+    subscribe_to_joint_commands,
+)
+from robot_dynamics.nodes.joint_servos import JointServos
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
@@ -110,6 +116,7 @@ class Simulator:
         self._gravity = DriveGravityCompensation(
             system, facts.compensate_gravity, lambda: self._run.measurement.q
         )
+        self._servos = JointServos(system, plant.period, held=not scenario.task)
         self._tracked = scenario.control.object_pose == "sensor"
         self._earlier = EarlierRunFilter()
 
@@ -138,6 +145,7 @@ class Simulator:
                 awaited=self._lockstep and arm == arms[-1],
                 reader=command_reader(),
             )
+        subscribe_to_joint_commands(inbox, self._on_joint_commands, awaited=self._lockstep)
         self._missing_publishers = MissingPublishers(node, map(topics.commands, arms))
         node.create_service(SetBool, "~/pause", self._on_pause)
         serve(node, "~/step", self._step)
@@ -184,6 +192,7 @@ class Simulator:
         self._pause.reset()
         self._gate.reset()
         self._drives.reset()
+        self._servos.reset()
         self._earlier = EarlierRunFilter()
         self._answers.reset()
         self._faults.reset()
@@ -219,7 +228,10 @@ class Simulator:
         else:
             run.record()
             self._grippers.move()
-            run.advance(self._gravity.to_torques(torque))
+            for i in self._drives.limp:
+                self._servos.release(run.plant.system.arms[i].name)
+            seen, torque = run.measurement, self._gravity.to_torques(torque)
+            run.advance(self._servos.torques(torque, seen.q, seen.qd))
         self._publish_state()
         if not run.over and not run.lasts(run.tick if first is None else first):
             self._finish()  # the arms stay held
@@ -245,15 +257,41 @@ class Simulator:
     # -- messages and services ----------------------------------------------------------------
 
     def _on_command(self, arm: str, command: tuple[int, Array]) -> None:
-        number, torque = command
+        if self._is_taken(arm, *command):
+            self._servos.release(arm)
+
+    def _on_joint_commands(self, sample: JointSample) -> None:
+        run, arms = self._run, self._run.plant.system.arms
+        try:
+            found = joint_commands(sample, {arm.name: arm.joints for arm in arms})
+            for command in found:
+                self._servos.check(command)
+                if self._lockstep and command.moves:
+                    raise CommandError(
+                        topics.JOINT_COMMANDS,
+                        "positions or velocities in lockstep; expected efforts, or the mode "
+                        "wall_clock.",
+                    )
+        except CommandError as error:
+            self._refuse(str(error))
+            return
+        number = answered_tick(sample, run.plant.period)
+        for command in found:
+            if self._is_taken(command.arm, number, command.effort):
+                self._servos.take(command, run.measurement.q)
+
+    def _is_taken(self, arm: str, number: int, torque: Array) -> bool:
+        """Return whether the gate takes the torques of an arm, numbered by a tick."""
         braked = not self._lockstep and self._drives.braked
         if braked and self._earlier.refuses(arm, number, self._run.tick):
-            return
+            return False
         self._answers.numbers[arm] = number
         try:
             self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
             self._refuse(str(error))
+            return False
+        return True
 
     @property
     def incomplete(self) -> bool:
@@ -368,7 +406,8 @@ class Simulator:
         if waits and now - answers.published_at > (IDLE_PERIOD_S if first else REPEAT_AFTER_S):
             answers.repeats += not first
             self._publish_state()
-        self._missing_publishers.check(waiting=waits and first)
+        waits = waits and first and not self._node.count_publishers(topics.JOINT_COMMANDS)
+        self._missing_publishers.check(waiting=waits)
         if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
             self._describe()
         has_launcher = self._values["progress"] or self._values["output"]

@@ -34,6 +34,8 @@ _RELIABLE = QoSReliabilityPolicy.RELIABLE
 STREAM = QoSProfile(depth=10, reliability=_RELIABLE)
 # Common for sensors; a subscription with it matches reliable publishers as well.
 BEST_EFFORT = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+# For a subscription that only the last message matters to.
+NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(
     depth=1, reliability=_RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
 )

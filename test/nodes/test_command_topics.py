@@ -70,16 +70,16 @@ def test_the_last_torque_of_the_drives_is_known(speak, ros):
     make, _ = speak
     speaker = make(in_lockstep=True)
     assert np.isnan(speaker.last()).all()
-    speaker.send(1, np.arange(14.0), ())
-    speaker.send(2, np.arange(14.0) + 1.0, ())
+    speaker.send(1, np.arange(14.0), (), {})
+    speaker.send(2, np.arange(14.0) + 1.0, (), {})
     wait_until(lambda: np.array_equal(speaker.last(), np.arange(14.0) + 1.0))
-    speaker.send(3, np.zeros(14), ("left", "right"))
+    speaker.send(3, np.zeros(14), ("left", "right"), {})
     other = ros.create_node("other")
     try:
         theirs = CommandTopics(other, SYSTEM, lambda torque: torque, in_lockstep=False)
         for _, _, publisher, _ in theirs._arms:
             wait_until(lambda p=publisher: p.get_subscription_count() >= 3)
-        theirs.send(4, np.full(14, 5.0), ("right",))
+        theirs.send(4, np.full(14, 5.0), ("right",), {})
         expected = np.array([5.0] * 7 + list(range(8, 15)))
         wait_until(lambda: np.array_equal(speaker.last(), expected), words=speaker.last)
         theirs.destroy()
@@ -93,7 +93,7 @@ def test_every_arm_gets_its_part(speak):
     make, hear = speak
     speaker = make(lambda torque: torque - 1.0, in_lockstep=False)
     assert speaker.names == ["/left/commands", "/right/commands"]
-    assert speaker.send(7, np.arange(14.0), ())
+    assert speaker.send(7, np.arange(14.0), (), {})
     (left, tick, torque), (right, _, other) = sorted(hear(2))
     assert (left, right, tick) == ("left", "right", 7)
     assert torque.tolist() == list(range(-1, 6))
@@ -116,8 +116,8 @@ def test_joint_positions_beside_torques(speak, ros):
             )
         for publisher in speaker._positions.values():
             wait_until(lambda p=publisher: p.get_subscription_count() == 1)
-        speaker.send_positions(3, np.arange(14.0), ())
-        speaker.send_positions(4, np.arange(14.0) + 1.0, ("left",))
+        speaker.send(3, np.zeros(14), (), {"position": np.arange(14.0)})
+        speaker.send(4, np.zeros(14), ("left",), {"position": np.arange(14.0) + 1.0})
         wait_until(lambda: ros.spin_once(other, timeout_sec=0.01) or len(heard) == 3)
         assert set(heard) == {
             ("left", *range(7)), ("right", *range(7, 14)), ("right", *range(8, 15)),
@@ -126,16 +126,16 @@ def test_joint_positions_beside_torques(speak, ros):
         other.destroy_node()
         speaker.destroy()
     silent = make(in_lockstep=False)
-    silent.send_positions(1, np.arange(14.0), ())  # nobody takes positions here
+    silent.send(1, np.zeros(14), (), {"position": np.arange(14.0)})  # nobody takes them here
     silent.destroy()
 
 
 def test_a_released_arm(speak):
     """It gets nothing; in lockstep an empty word, so that the step does not wait for it."""
     make, hear = speak
-    make(in_lockstep=False).send(1, np.zeros(14), ("left",))
+    make(in_lockstep=False).send(1, np.zeros(14), ("left",), {})
     assert [name for name, *_ in hear(1)] == ["right"]
-    make(in_lockstep=True).send(2, np.zeros(14), ("left",))
+    make(in_lockstep=True).send(2, np.zeros(14), ("left",), {})
     assert sorted((name, torque.size) for name, _, torque in hear(3)[1:]) == [
         *(("left", 0), ("right", 7))
     ]
@@ -147,8 +147,8 @@ def test_torques_that_are_not_finite_are_not_sent(speak):
     torque = np.zeros(14)
     torque[3] = np.nan
     speaker = make(in_lockstep=False)
-    assert not speaker.send(1, torque, ())
-    assert speaker.send(2, np.zeros(14), ())
+    assert not speaker.send(1, torque, (), {})
+    assert speaker.send(2, np.zeros(14), (), {})
     assert {tick for _, tick, _ in hear(2)} == {2}
 
 

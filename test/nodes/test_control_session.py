@@ -194,7 +194,7 @@ def test_time_waits_after_a_reset_of_the_simulator(make):
     bench.session.stop()
     assert not np.allclose(bench.loop.safety.last, first, rtol=0.0, atol=1e-4)
     bench.arms.q, sent = home, []
-    bench.session._output.topics.send = lambda tick, torque, released: not sent.append(torque)
+    bench.session._output.topics.send = lambda tick, torque, *_: not sent.append(torque)
     bench.arms.tick = 0
     bench.moving(0.0)
     with pytest.raises(SafetyError, match="expected inactive"):
@@ -221,9 +221,9 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     bench.session._output.link, sent = link, []
     send = bench.session._output.topics.send
 
-    def record(tick, torque, released):
+    def record(tick, torque, *others):
         sent.append(torque.copy())
-        return send(tick, torque, released)
+        return send(tick, torque, *others)
 
     bench.session._output.topics.send = record
     bench.state()
@@ -245,7 +245,7 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     other = CommandTopics(bench.other, bench.loop.system, lambda torque: torque, in_lockstep=False)
     ways = [publisher for _, _, publisher, _ in other._arms]
     wait_until(lambda: all(way.get_subscription_count() >= 3 for way in ways))
-    other.send(0, held + 20.0, ())
+    other.send(0, held + 20.0, (), {})
     wait_until(lambda: np.allclose(bench.session._output.topics.last(), held + 20.0))
     bench.state()
     link.may = True
@@ -254,7 +254,7 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     # A controller that was started anew takes over what the guard hands back.
     bench.session.reset()
     bench.loop.let_go()
-    other.send(0, held - 20.0, ())
+    other.send(0, held - 20.0, (), {})
     wait_until(lambda: np.allclose(bench.session._output.topics.last(), held - 20.0))
     link.hands_back = True
     bench.session._output.publisher_monitor.require_none = lambda: True  # as beside a guard
@@ -333,7 +333,7 @@ def test_arms_are_held_while_their_path_is_checked(make):
     preparation = bench.session.prepare()
     bench.live_until(lambda: preparation.poll() or preparation._check is not None)
     sent, beats = [], []
-    bench.session._output.topics.send = lambda tick, torque, released: not sent.append(torque)
+    bench.session._output.topics.send = lambda tick, torque, *_: not sent.append(torque)
     bench.session._output.link.beat = lambda *, commanding: beats.append(commanding)
     bench.live_until(lambda: len(sent) >= 20 and beats)
     assert not preparation.poll()

@@ -20,13 +20,13 @@ from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.manipulation.settings import DriveSettings
 from robot_dynamics.nodes.drives import (
-    CommandError,
     CommandGate,
     DriveGravityCompensation,
     DriveProperties,
     EarlierRunFilter,
     SimulatedDrives,
 )
+from robot_dynamics.nodes.joint_commands import CommandError
 from robot_dynamics.robot import Robot
 
 ARMS = load_scenario("lift_box").cell.arms

@@ -44,6 +44,8 @@ COMMON = re.compile(
 )
 # Permitted, and not there in the run below: of other laws, settings and packages.
 SETTINGS = {
+    "joint_commands",
+    "joint_trajectory",
     "left/position_commands",
     "right/position_commands",
     *(f"{arm}/gripper/{what}" for arm in ("left", "right") for what in ("commands", "state")),

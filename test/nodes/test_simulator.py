@@ -16,6 +16,7 @@ from calling import Caller
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -25,17 +26,21 @@ from waiting import wait_until
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.conversions import CommandWriter, read_time
+from robot_dynamics.nodes.conversions import CommandWriter, read_time, write_time
 from robot_dynamics.nodes.simulator import FaultSwitch
 from robot_dynamics.nodes.topics import LATCHED, STREAM
 from robot_dynamics.simulation.faults import Faults
 
 ARMS = ("left", "right")
 REST = (np.zeros(7), np.zeros(7))
-PERIOD = load_scenario("lift_box").control.period
+SCENARIO = load_scenario("lift_box")
+PERIOD = SCENARIO.control.period
+JOINTS = {arm.name: arm.joints for arm in build_system(SCENARIO).arms}
 
 
 class Commander:
@@ -56,6 +61,8 @@ class Commander:
             node.create_publisher(Float64MultiArray, topics.commands(arm), stream)
             for arm in (() if silent else ARMS)
         ]
+        # As `joint_state_topic_hardware_interface` has it.
+        self.by_name = node.create_publisher(JointState, "joint_commands", QoSProfile(depth=1))
         self.ask = Caller(ros, node)
         self.ask.expect(SetBool, "simulator/pause")
         self.ask.expect(Trigger, "simulator/step", "simulator/reset")
@@ -107,6 +114,14 @@ class Commander:
         for topic, torque in zip(self.topics, torques, strict=True):
             topic.publish(CommandWriter().fill(tick, np.asarray(torque)))
 
+    def command_by_name(self, arms=("left", "right"), stamp=None, **fields):
+        """Send commands of joints by name, with the time of this machine's clock or another."""
+        names = [joint for arm in arms for joint in JOINTS[arm]]
+        stamp = time.time_ns() if stamp is None else stamp
+        message = JointState(name=names, **{field: list(x) for field, x in fields.items()})
+        write_time(message.header.stamp, stamp)
+        self.by_name.publish(message)
+
     def call(self, name):
         """Call a service; return whether it succeeded and what it said."""
         answer = self.ask(Trigger, name)
@@ -129,9 +144,15 @@ class Commander:
 def pair(start_node, tmp_path_factory):
     """Return the two nodes after a short run, and the two files they have written."""
     folder = tmp_path_factory.mktemp("run")
+    run = {"scenario": "lift_box", "duration": 0.6}
     nodes = [
-        start_node(name, scenario="lift_box", duration=0.6, output=str(folder / f"{name}.npz"))
-        for name in ("simulator", "controller")
+        start_node("simulator", output=str(folder / "simulator.npz"), **run),
+        start_node(
+            "controller",
+            output=str(folder / "controller.npz"),
+            command_interfaces=["effort"],
+            **run,
+        ),
     ]
     for node in nodes:
         node.wait_for("done")
@@ -139,7 +160,10 @@ def pair(start_node, tmp_path_factory):
 
 
 def test_over_topics_is_as_in_one_process(pair):
-    """Two processes in lockstep give the same states and torques to the last bit."""
+    """Two processes in lockstep give the same states and torques to the last bit.
+
+    Commands go by joint name; those of a topic for each arm are in `test_interoperability`.
+    """
     _, sides = pair
     recording = sides[0].merged(sides[1])
     alone = simulate("lift_box", duration=0.6).recording
@@ -196,6 +220,20 @@ def test_services_and_commands_in_lockstep(ros, start_node):
         lambda: "torque 0 is nan; expected a finite number." in simulator.text,
         words=lambda: simulator.text,
     )
+
+    # Commands by joint name count for the tick of their stamp.
+    commander.command_by_name(effort=np.zeros(14), stamp=stamp_of(3, PERIOD))
+    assert stands_still() == 1
+    commander.command_by_name(effort=np.zeros(14), stamp=stamp_of(1, PERIOD))
+    commander.spin_until(lambda: commander.tick == 2)
+    commander.command_by_name(position=np.zeros(14), stamp=stamp_of(2, PERIOD))
+    wait_until(
+        lambda: "positions or velocities in lockstep; expected efforts" in simulator.text,
+        words=lambda: simulator.text,
+    )
+    assert stands_still() == 2
+    assert commander.call("simulator/reset")[0]
+    commander.step(0)
 
     # Paused, commands wait; a step lets one period pass.
     assert commander.call("simulator/step") == (False, "step refused: not paused.")
@@ -350,6 +388,25 @@ def test_one_arm_without_commands(ros, start_node):
         return "no commands for right: drives act on their own" in commander.said
 
     commander.spin_until(only_the_right_is_missing)
+
+    # The right one by joint name, with positions: its drives then hold it, and with it the other.
+    commander.command_by_name(["right"], effort=[np.nan] * 7)  # no controller is active yet
+    wait_until(
+        lambda: "joint_commands: effort of joint 'right_joint1' is nan" in simulator.text,
+        words=lambda: simulator.text,
+    )
+    held = dict(zip(commander.states[-1].name, commander.states[-1].position, strict=True))
+    points = np.array([held[joint] for joint in JOINTS["right"]])
+
+    def right_is_where_it_was_commanded():
+        commander.command_by_name(["right"], position=points)
+        commander.topics[0].publish(CommandWriter().fill(0, np.zeros(7)))
+        now = commander.states[-1]
+        found = dict(zip(now.name, zip(now.position, now.velocity, strict=True), strict=True))
+        state = np.array([found[joint] for joint in JOINTS["right"]])
+        return np.abs(state - np.stack([points, np.zeros(7)], axis=1)).max() < 0.01
+
+    commander.spin_until(right_is_where_it_was_commanded)
     simulator.interrupt()
     assert simulator.wait() == 0
     commander.node.destroy_node()

@@ -8,6 +8,7 @@ Names are relative, so that namespaces and remapping work.
 from __future__ import annotations
 
 JOINT_STATES = "joint_states"
+JOINT_COMMANDS = "joint_commands"  # by joint name, of all arms
 CLOCK = "/clock"
 OBJECT_ODOMETRY = "object/odometry"
 MEASURED_ODOMETRY = "object/measured_odometry"  # of a camera or tracker, to the controller
@@ -22,6 +23,7 @@ ROBOT_DESCRIPTION = "robot_description"
 RUN_METADATA = "run_metadata"
 MARKERS = "markers"
 OBJECT_MARKER = "object_marker"  # prefix of the interactive marker's topics
+JOINT_TRAJECTORY = "joint_trajectory"  # of free arms, to the controller
 TASK_PHASE = "task/phase"  # of the controller, latched
 HEARTBEAT = "heartbeat"  # of the controller
 GUARD = "guard_report"
@@ -43,6 +45,11 @@ def commands(arm: str) -> str:
 def position_commands(arm: str) -> str:
     """Return the topic of an arm's joint positions, for drives that take positions."""
     return f"{arm}/position_commands"
+
+
+def follow_joint_trajectory(arm: str) -> str:
+    """Return the action of an arm's trajectories."""
+    return f"{arm}/follow_joint_trajectory"
 
 
 def wrench(arm: str) -> str:

@@ -17,7 +17,14 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
-from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release, SqueezeWrenches
+from robot_dynamics.control.task.free_phases import (
+    Approach,
+    Follow,
+    Grasp,
+    Move,
+    Release,
+    SqueezeWrenches,
+)
 from robot_dynamics.control.task.gripper_grasp import GripperGrasp
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.held_law import HeldLaw
@@ -120,8 +127,10 @@ class _Phases:
                 phase.safe_end = self._retreat()
         return made
 
-    def move(self, own: MoveSettings) -> Move:
+    def move(self, own: MoveSettings) -> Move | Follow:
         """Return a motion of free arms."""
+        if own.until is not None:
+            return Follow(self._arms, own, self._scenario.safety.position_margin)
         target, system = np.full(len(self._system.joint_names), np.nan), self._system
         names = [arm.name for arm in system.arms]
         for name, joints in own.joints.items():

@@ -68,14 +68,16 @@ def rows_of(points: Points) -> Array:
 
 
 def hermite(
-    begin: tuple[Array, Array, Array], end: tuple[Array, Array, Array], duration: float
+    begin: tuple[Array, Array, Array],
+    end: tuple[Array, Array, Array],
+    duration: float | Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the quintic between two points and its derivatives, coefficients (6, n) of t.
+    """Return quintics between points and their derivatives, coefficients (6, ..., n) of t.
 
     Args:
-        begin: Value, rate and second derivative at the beginning, (n,) each.
+        begin: Value, rate and second derivative at the beginning, (..., n) each.
         end: The same at the end.
-        duration: Time between them [s].
+        duration: Time between them (...) [s].
     """
     T = duration
     p0, v0, a0 = begin
@@ -92,7 +94,7 @@ def hermite(
             (6.0 * d - 3.0 * dv + 0.5 * da) / T**5,
         ]
     )
-    count = np.arange(1.0, 6.0)[:, None]
+    count = np.arange(1.0, 6.0).reshape(5, *[1] * (c.ndim - 1))
     rate = count * c[1:]
     return c, rate, count[:4] * rate[1:]
 

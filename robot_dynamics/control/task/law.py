@@ -31,10 +31,11 @@ from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
-from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release
+from robot_dynamics.control.task.free_phases import Approach, Follow, Grasp, Move, Release
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.held_law import HeldLaw
 from robot_dynamics.control.task.held_phases import HeldPhase
+from robot_dynamics.control.task.joint_trajectory import JointGoal
 from robot_dynamics.control.task.pace import Pace
 from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
@@ -347,10 +348,28 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if not self._waits:
             raise TaskError(
                 f"next refused: {self._phase_in_words} does not wait for an operator; expected a "
-                "phase `wait: {until: operator}`."
+                "phase `wait: {until: operator}` or `move: {until: operator}`."
             )
         self._told = True
         return f"{self._phase_in_words} is over"
+
+    def follow_joints(self, goals: Mapping[str, JointGoal]) -> None:
+        """Follow trajectories of free arms; see `RunsTask.follow_joints`."""
+        phase = self._course[self._at]
+        if self._resting or self._wanted != "run" or self._pace.changing:
+            raise TaskError("trajectory refused: the task rests; expected a running task.")
+        if not isinstance(phase, Follow) or self._told:
+            raise TaskError(
+                f"trajectory refused: {self._phase_in_words} follows none; expected a phase "
+                "`move: {until: operator}`."
+            )
+        phase.follow(goals)
+
+    def follows(self, goal: JointGoal) -> bool:
+        """Return whether a goal is under way; see `RunsTask.follows`."""
+        phase = self._course[self._at]
+        under_way = isinstance(phase, Follow) and goal in phase.goals.values()
+        return under_way and not self._resting
 
     def _require_under_way(self, what: str) -> None:
         if self._resting:
@@ -458,7 +477,9 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             raise StartError(loaded[0], 1.0, 0.0, sentence)
         if wrenches is None:
             return
-        most = next(one.touch_n for one in self._phases if isinstance(one, (Move, Approach)))
+        most = next(
+            one.touch_n for one in self._phases if isinstance(one, (Move, Follow, Approach))
+        )
         for arm, wrench in zip(self.system.arms, wrenches, strict=True):
             force = float(np.linalg.norm(wrench[3:]))
             if not force <= most:

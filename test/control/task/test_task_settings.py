@@ -59,7 +59,9 @@ def test_a_phase_has_one_key():
         with pytest.raises(ArgumentError, match="expected one of move, approach"):
             PhaseSettings(**given)
     for own in ({}, {"to": "home", "joints": {"left": (0.0,)}}):
-        with pytest.raises(ArgumentError, match="either `to: home` or `joints`"):
+        with pytest.raises(
+            ArgumentError, match="one of `to: home`, `joints` and `until: operator`"
+        ):
             MoveSettings(**own)
 
 

@@ -1,0 +1,318 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories of joints that arrive while control runs, and the goals that they serve.
+
+A trajectory begins at the present reference of its joints, whatever that does, so that another
+trajectory replaces it without a jump, and a cancelled one comes to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import PPoly
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.streamed.curve import hermite
+from robot_dynamics.control.streamed.trajectory import HALT_S, LONGEST_S
+from robot_dynamics.errors import RobotDynamicsError
+
+MOST_POINTS = 2_000
+END_TOLERANCE = 0.05  # default deviation at the end of a goal [rad or m]
+END_S = 5.0  # default time for it after the planned end [s]
+_BEGINS_WITHIN = 0.05  # of a point at time 0 to the present reference [rad or m]
+_PARTS = 8  # of a piece, at whose ends limits are checked
+_AT_REST = 1e-6  # velocity at the end [rad/s or m/s]
+Motion = tuple[Array, Array, Array]
+
+
+class Code(IntEnum):
+    """Results of a goal, with the numbers of `control_msgs/action/FollowJointTrajectory`."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class JointTrajectoryError(RobotDynamicsError):
+    """A trajectory of joints is refused.
+
+    Attributes:
+        code: Result of its goal.
+    """
+
+    def __init__(self, sentence: str, code: Code = Code.INVALID_GOAL) -> None:
+        self.code = code
+        super().__init__(f"trajectory refused: {sentence}")
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Limits of the joints of a trajectory (n,), in its order.
+
+    Attributes:
+        lower: Least positions [rad or m].
+        upper: Largest positions [rad or m].
+        velocity: Largest velocities [rad/s or m/s].
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+
+
+class JointTrajectory:
+    """Points of a trajectory of some joints, which ends at rest.
+
+    Quintic polynomials with continuous acceleration connect the points. Omitted velocities follow
+    from the neighbouring points, and are zero at the last; omitted accelerations are zero.
+
+    Attributes:
+        joints: Names of the joints (n,).
+        times: Times of the points (N,) [s].
+
+    Args:
+        joints: Names of the joints (n,).
+        times: Times of the points (N,) [s], increasing, from 0 on.
+        positions: Positions (N, n) [rad or m].
+        velocities: Velocities (N, n); None to choose them.
+        accelerations: Accelerations (N, n); None for zero.
+
+    Raises:
+        JointTrajectoryError: With the wrong point.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+    ) -> None:
+        self.joints, self.times = tuple(joints), np.atleast_1d(np.asarray(times, dtype=float))
+        count = len(self.times)
+        if not 1 <= count <= MOST_POINTS:
+            raise JointTrajectoryError(f"{count} points; expected 1 to {MOST_POINTS}.")
+        later = np.diff(self.times, prepend=-1.0) > 0.0
+        wrong = ~(later & (self.times >= 0.0) & (self.times <= LONGEST_S))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise JointTrajectoryError(
+                f"time of point {at} is {self.times[at]:g} s; expected times from 0 to "
+                f"{LONGEST_S:g} s, each later than the one before."
+            )
+        self._positions = self._checked("position", positions)
+        self._velocities = None if velocities is None else self._checked("velocity", velocities)
+        if self._velocities is not None and np.abs(self._velocities[-1]).max() > _AT_REST:
+            raise JointTrajectoryError("its last point moves; expected velocity 0 at the end.")
+        self._accelerations = (
+            np.zeros_like(self._positions)
+            if accelerations is None
+            else self._checked("acceleration", accelerations)
+        )
+
+    def _checked(self, what: str, values: ArrayLike) -> Array:
+        found, shape = np.array(values, dtype=float), (len(self.times), len(self.joints))
+        if found.shape != shape:
+            raise JointTrajectoryError(f"{what} of shape {found.shape}; expected {shape}.")
+        if not np.isfinite(found).all():
+            point, joint = np.argwhere(~np.isfinite(found))[0].tolist()
+            raise JointTrajectoryError(
+                f"{what} of joint {self.joints[joint]!r} at point {point} is "
+                f"{found[point, joint]}; expected a finite number."
+            )
+        return found
+
+    def part(self, joints: Sequence[str]) -> JointTrajectory:
+        """Return the trajectory of some of its joints, in their order."""
+        order = [self.joints.index(joint) for joint in joints]
+        rates = self._velocities
+        return JointTrajectory(
+            joints,
+            self.times,
+            self._positions[:, order],
+            None if rates is None else rates[:, order],
+            self._accelerations[:, order],
+        )
+
+    def begun(self, now: float, present: Motion, limits: JointLimits) -> JointPath:
+        """Return the path from the present motion through the points.
+
+        A point at time 0 states where the joints are now; the path begins at the reference.
+
+        Args:
+            now: The present time [s].
+            present: Positions, velocities and accelerations of the reference (n,) each.
+            limits: Limits of the joints.
+
+        Raises:
+            JointTrajectoryError: If the path leaves the limits, or a point at time 0 is elsewhere.
+        """
+        first = int(self.times[0] == 0.0)
+        if first:
+            self._require_near(present[0])
+        times = np.concatenate([[0.0], self.times[first:]])
+        if len(times) == 1:  # where the joints are
+            return halted(now, present, limits)
+        p = np.concatenate([present[0][None], self._positions[first:]])
+        a = np.concatenate([present[2][None], self._accelerations[first:]])
+        v = np.zeros_like(p)
+        v[0] = present[1]
+        if self._velocities is not None:
+            v[1:] = self._velocities[first:]
+        else:
+            v[1:-1] = (p[2:] - p[:-2]) / (times[2:] - times[:-2])[:, None]
+        pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), np.diff(times)[:, None])
+        path = JointPath(now, PPoly(pieces[0][::-1], times))
+        self._check_limits(path, limits)
+        return path
+
+    def _require_near(self, q: Array) -> None:
+        distance = np.abs(self._positions[0] - q)
+        worst = int(np.argmax(distance))
+        if distance[worst] > _BEGINS_WITHIN:
+            raise JointTrajectoryError(
+                f"joint {self.joints[worst]!r} begins {distance[worst]:.3g} from its present "
+                f"reference, expected at most {_BEGINS_WITHIN:g}, in rad or m."
+            )
+
+    def _check_limits(self, path: JointPath, limits: JointLimits) -> None:
+        q, qd = path.samples()
+        for what, found, least, most in (
+            ("position", q, limits.lower, limits.upper),
+            ("velocity", qd, -limits.velocity, limits.velocity),
+        ):
+            excess = np.maximum(least - found, found - most)
+            sample, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
+            if excess[sample, joint] > 0.0:
+                raise JointTrajectoryError(
+                    f"{what} of joint {self.joints[joint]!r} would be "
+                    f"{found[sample, joint]:.4g}; expected {least[joint]:.4g} to "
+                    f"{most[joint]:.4g}, in rad or m, and s."
+                )
+
+
+class JointPath:
+    """Motion of joints over time, at rest after its end.
+
+    Attributes:
+        duration: Time from its beginning to its end [s].
+
+    Args:
+        begin: Time of its beginning [s].
+        curve: Positions over the time from then on (n,).
+    """
+
+    def __init__(self, begin: float, curve: PPoly) -> None:
+        self._begin, self._curve = begin, (curve, curve.derivative(), curve.derivative(2))
+        self.duration = float(curve.x[-1])
+
+    def since(self, time: float) -> float:
+        """Return the time since its beginning [s]."""
+        return time - self._begin
+
+    def at(self, time: float, ahead: float = 0.0) -> Motion:
+        """Return positions and velocities (n,) at a time, and accelerations (n,) after it.
+
+        Args:
+            time: The time [s].
+            ahead: Time from a measurement to the middle of the action of its command [s].
+        """
+        t, later = self.since(time), self.since(time) + ahead
+        q, qd, qdd = self._curve
+        at = min(max(t, 0.0), self.duration)
+        found = np.asarray(q(at))
+        moves = 0.0 <= t < self.duration
+        rate = np.asarray(qd(at)) if moves else np.zeros_like(found)
+        second = np.asarray(qdd(later)) if later < self.duration else np.zeros_like(found)
+        return found, rate, second
+
+    def samples(self) -> tuple[Array, Array]:
+        """Return positions and velocities (M, n) at several times of each piece."""
+        x = self._curve[0].x
+        parts = np.linspace(0.0, 1.0, _PARTS + 1)
+        t = (x[:-1, None] + np.diff(x)[:, None] * parts).ravel()
+        return np.asarray(self._curve[0](t)), np.asarray(self._curve[1](t))
+
+
+def halted(now: float, present: Motion, limits: JointLimits) -> JointPath:
+    """Return the path to rest from a present motion, within the limits of positions."""
+    q, qd, qdd = present
+    end = np.clip(q + 0.5 * HALT_S * qd, limits.lower, limits.upper)
+    still = np.zeros_like(q)
+    curve = hermite((q, qd, qdd), (end, still, still), HALT_S)[0]
+    return JointPath(now, PPoly(curve[::-1][:, None, :], [0.0, HALT_S]))
+
+
+@dataclass(eq=False)
+class JointGoal:
+    """A trajectory that somebody wants to be followed, with tolerances, and its course.
+
+    Attributes:
+        trajectory: The trajectory.
+        path: Largest deviations on the way (n,) [rad or m].
+        end: Largest deviations at the end (n,) [rad or m].
+        end_s: Time after the planned end within which the joints must be there [s].
+        code: The result; None while it is under way.
+        sentence: Why it ended; empty after success.
+        cancelled: Whether it was ended by a request, or by a trajectory that replaced it.
+        deviation: Present deviations (n,) [rad or m].
+        desired: Present reference: positions and velocities (n,) each.
+    """
+
+    trajectory: JointTrajectory
+    path: Array | float = np.inf
+    end: Array | float = END_TOLERANCE
+    end_s: float = END_S
+    code: Code | None = None
+    sentence: str = ""
+    cancelled: bool = False
+    deviation: Array = field(default_factory=lambda: np.zeros(0))
+    desired: tuple[Array, Array] = field(default_factory=lambda: (np.zeros(0), np.zeros(0)))
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self.code is not None or self.cancelled
+
+    def cancel(self, sentence: str) -> None:
+        """End it; its joints come to rest, or follow the trajectory that replaces it."""
+        if not self.ended:
+            self.cancelled, self.sentence = True, sentence
+
+    def judge(self, since_end: float, desired: Motion, q: Array) -> None:
+        """Compare measured positions with the reference, and end the goal if it is decided.
+
+        Args:
+            since_end: Time since the planned end [s]; negative on the way.
+            desired: The reference.
+            q: Measured positions (n,).
+        """
+        self.desired, self.deviation = desired[:2], q - desired[0]
+        size = np.abs(self.deviation)
+        if since_end < 0.0:
+            self._require(size, self.path, "on the way", Code.PATH_TOLERANCE_VIOLATED)
+        elif (size <= self.end).all():
+            self.code = Code.SUCCESSFUL
+        elif since_end > self.end_s:
+            self._require(size, self.end, "at the end", Code.GOAL_TOLERANCE_VIOLATED)
+
+    def _require(self, size: Array, most: Array | float, where: str, code: Code) -> None:
+        excess = size - most
+        worst = int(np.argmax(excess))
+        if not excess[worst] <= 0.0:
+            allowed = np.broadcast_to(most, size.shape)[worst]
+            name = self.trajectory.joints[worst]
+            self.code = code
+            self.sentence = (
+                f"joint {name!r} deviates by {size[worst]:.3g} {where}, expected at most "
+                f"{allowed:.3g}, in rad or m."
+            )
