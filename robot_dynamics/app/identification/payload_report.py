@@ -4,19 +4,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input, Source
 from robot_dynamics.app.output_files import whole_file, write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import true_system
-from robot_dynamics.app.scenarios.scenario import find_scenario, scenario_of_text
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.files import locate
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
@@ -228,18 +227,13 @@ class PayloadIdentification:
         held: dict[str, Any] = {"urdf": urdf.name}
         if scenario.cell.object.mass is not None:
             held["mass"] = self.payload.mass
-        document: dict[str, Any] = {"name": scenario.name, "cell": {"object": held}}
+        changes: dict[str, Any] = {"cell.object": held}
         if self.plant is not None:
-            document["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
-        if base is not None:
-            document = {"extends": _beside(Path(find_scenario(base)), place), **document}
-        else:
-            document = _merged(yaml.safe_load(scenario.text()), document)
-        header = "# The object as identified from recordings by `robot_dynamics identify`.\n"
+            changes["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
+        header = "The object as identified from recordings by `robot_dynamics identify`."
         with whole_file(urdf) as part:
             part.write_text(text, encoding="utf-8")
-        with whole_file(place) as part:
-            part.write_text(header + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        write_corrected(place, base, scenario, changes, header)
         return [place, urdf]
 
 
@@ -294,14 +288,3 @@ def _with_inertia(path: Path, values: Array) -> str:
     above = original[: original.index(f"<{root.tag}")]
     return f"{above}{etree.tostring(root, encoding='unicode', with_tail=False)}\n"
 
-
-def _beside(base: Path, place: Path) -> str:
-    return os.path.relpath(base.resolve(), place.resolve().parent)
-
-
-def _merged(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    found = dict(document)
-    for key, value in changes.items():
-        old = found.get(key)
-        found[key] = _merged(old, value) if isinstance(old, dict) else value
-    return found
