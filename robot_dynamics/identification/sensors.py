@@ -20,7 +20,7 @@ like a part of the object.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -202,9 +202,7 @@ class FreeArm:
             _residuals(rows, plain, x0, one) / one,
             _residuals(rows, axes, fit.values, one) / one,
         )
-        return WristSensor(
-            name, axes.s, turn, deviations, turned, fit, held_out, residuals
-        )
+        return WristSensor(name, axes.s, turn, deviations, turned, fit, held_out, residuals)
 
     def _rows(self, motion: RecordedMotion) -> _Rows:
         filters = Filters(motion.period, self._cutoff)
@@ -238,7 +236,7 @@ class FreeArm:
                 ],
                 axis=2,
             )
-            L = self._factor(rows, x, filters)
+            L: Any = self._factor(rows, x, filters)
             prior = np.concatenate([np.zeros(3), self._described])
             fit = solve(
                 np.linalg.solve(L, A[..., own]),
@@ -251,7 +249,7 @@ class FreeArm:
             )
             x = fit.values[-len(x) :]
             if turning:
-                R = Rotation.from_rotvec(fit.values[:3]).as_matrix() @ axes.R
+                R: Array = Rotation.from_rotvec(fit.values[:3]).as_matrix() @ axes.R
                 axes = _Axes(axes.s, R)
         return axes, fit
 
@@ -266,7 +264,8 @@ class FreeArm:
     def _size(self, rows: _Rows, axes: _Axes, x: Array, filters: Filters) -> float:
         """Return the residual over the noise of rows that tool and bias `x` (16,) predict."""
         residual = _residuals(rows, axes, x, 1.0 / np.sqrt(filters.noise))
-        whitened = np.linalg.solve(self._factor(rows, x, filters), residual[..., None])
+        L: Any = self._factor(rows, x, filters)
+        whitened = np.linalg.solve(L, residual[..., None])
         return float(np.sqrt(np.mean(whitened**2)))
 
 
@@ -332,13 +331,12 @@ def held_scales(
         columns, wrench, effects = [], np.zeros((len(q), 6)), []
         for i, (grasp, carried) in enumerate(zip(grasps, tools, strict=True)):
             tool, F = kinematics.of_tool(i, q, qd, qdd), wrench_in(grasp)
-            moved = parameters_in(np.linalg.inv(grasp)) @ of_object
+            to_tool: Any = np.linalg.inv(grasp)
+            moved = parameters_in(to_tool) @ of_object
             columns.append((motion.wrenches[:, i] - tool.Y @ carried) @ F.T)
             wrench += tool.Y @ moved @ F.T / k
             effects.append(F @ inertia_matrix(moved) @ tool.J / k)
-        rows = np.concatenate(
-            [np.stack([*columns, wrench], axis=2), *effects], axis=2
-        )
+        rows = np.concatenate([np.stack([*columns, wrench], axis=2), *effects], axis=2)
         rows[unknown] = np.nan
         rows = filters.reduce(rows)
         found.append(rows[np.isfinite(rows).all(axis=(1, 2))])
@@ -355,7 +353,7 @@ def held_scales(
         covariance += F @ np.diag(noise.wrench**2) @ F.T
     constant = np.broadcast_to(-one * np.eye(6), (len(rows), 6, 6))
     A = np.concatenate([rows[..., :k] * one, constant], axis=2)
-    L = np.linalg.cholesky(covariance)
+    L: Any = np.linalg.cholesky(covariance)
     return solve(
         np.linalg.solve(L, A),
         np.linalg.solve(L, rows[..., k, None] * one)[..., 0],

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
-from support.payloads import NOISE, Carried
 
 from robot_dynamics.identification.motion import RecordedMotion
+from support.payloads import NOISE, Carried
 
 
 class TrueSensor(NamedTuple):

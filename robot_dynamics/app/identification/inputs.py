@@ -269,6 +269,6 @@ def _require_agreement(q: Array, cell: Cell, most: float, most_turn: float) -> N
             raise IdentificationError(
                 f"arms {cell.system.arms[0].name!r} and {arm.name!r} disagree about the object by "
                 f"{1e3 * gap:.3g} mm and {np.degrees(turn):.2g} degrees; expected at most "
-                f"{1e3 * most:g} mm and {np.degrees(most_turn):.2g} degrees: joints in the order of "
-                "the scenario, its base placements and its grasps."
+                f"{1e3 * most:g} mm and {np.degrees(most_turn):.2g} degrees: joints in the order "
+                "of the scenario, its base placements and its grasps."
             )

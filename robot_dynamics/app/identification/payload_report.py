@@ -12,6 +12,13 @@ import numpy as np
 
 from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input, Source
+from robot_dynamics.app.identification.report_parts import (
+    doubts,
+    entry,
+    line,
+    quality,
+    quality_words,
+)
 from robot_dynamics.app.output_files import whole_file, write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import true_system
@@ -26,7 +33,6 @@ from robot_dynamics.identification.signals import IdentificationError
 
 _CENTER = "xyz"
 _INERTIA = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
-_LARGE_FACTOR = 2.0  # of residuals over noise, above which the report warns
 _PANELS = 6  # joints in the figure
 
 
@@ -54,18 +60,8 @@ class PayloadIdentification:
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
-        payload, found = self.payload, []
-        fit, (before, after) = payload.fit, payload.held_out
-        if fit.factor > _LARGE_FACTOR:
-            found.append(
-                f"residuals are {fit.factor:.1f} times the assumed noise: arm links, torque "
-                "constants, or the noise differ from what is assumed; deviations are enlarged."
-            )
-        if not fit.white:
-            found.append(
-                f"successive residuals are correlated ({fit.correlation:.2f}): something acts "
-                "that is not in the equations, and deviations are too small."
-            )
+        payload, (before, after) = self.payload, self.payload.held_out
+        found = doubts(payload.fit, "", "arm links, torque constants")
         if after > before:
             found.append(
                 f"the identified payload predicts the held-out part worse ({after:.2f}) than the "
@@ -89,21 +85,15 @@ class PayloadIdentification:
         values, deviations = self.payload.summary
         before = about_center(self.equations.prior)
 
-        def entry(at: int) -> dict[str, float]:
-            return {
-                "value": float(values[at]),
-                "standard_deviation": float(deviations[at]),
-                "before": float(before[at]),
-            }
-
+        found = [entry(*row) for row in zip(values, deviations, before, strict=True)]
         return {
             "scenario": self.cell.scenario.name,
             "source": self.source,
             "torques": self.inputs[0].torques,
             "duration_s": sum(one.seconds for one in self.inputs),
-            "mass_kg": entry(0),
-            "center_m": [entry(1 + i) for i in range(3)],
-            "inertia_about_center_kgm2": {name: entry(4 + i) for i, name in enumerate(_INERTIA)},
+            "mass_kg": found[0],
+            "center_m": found[1:4],
+            "inertia_about_center_kgm2": dict(zip(_INERTIA, found[4:], strict=True)),
             "physically_constrained": self.payload.constrained,
             "nuisance": {
                 name: {"value": float(x), "standard_deviation": float(s)}
@@ -112,10 +102,7 @@ class PayloadIdentification:
                 ]
             },
             "not_observable": list(fit.unobserved),
-            "residual_over_noise": fit.factor,
-            "residual_correlation": fit.correlation,
-            "condition": fit.condition if np.isfinite(fit.condition) else None,
-            "rejected_instants": fit.rejected,
+            **quality(fit),
             "outliers": sum(one.outliers for one in self.inputs),
             "held_out_residual": {
                 "before": self.payload.held_out[0],
@@ -134,13 +121,6 @@ class PayloadIdentification:
         )
         lines = [f"{found['scenario']}: payload from {found['duration_s']:.3g} s of {used}"]
 
-        def line(name: str, one: dict[str, float], unit: str, scale: float = 1.0) -> str:
-            return (
-                f"  {name:<22}{scale * one['value']:11.4f} "
-                f"+- {scale * one['standard_deviation']:.4f} {unit}"
-                f"   (before: {scale * one['before']:.4f})"
-            )
-
         lines.append(line("mass", found["mass_kg"], "kg"))
         lines += [
             line(f"centre of mass {axis}", one, "mm", 1e3)
@@ -150,11 +130,8 @@ class PayloadIdentification:
             line(f"inertia {name}", one, "kg m^2")
             for name, one in found["inertia_about_center_kgm2"].items()
         ]
-        white = "white" if fit.white else "not white"
         lines += [
-            f"  residuals {fit.factor:.2f} times the assumed noise, {white}; condition "
-            f"{fit.condition:.3g}; "
-            f"{fit.rejected} instants and {found['outliers']} values left out",
+            f"  {quality_words(fit, found['outliers'])}",
             f"  held-out part: {self.payload.held_out[0]:.2f} times the noise before, "
             f"{self.payload.held_out[1]:.2f} after",
         ]
@@ -287,4 +264,3 @@ def _with_inertia(path: Path, values: Array) -> str:
         other.remove(other.find("inertial"))
     above = original[: original.index(f"<{root.tag}")]
     return f"{above}{etree.tostring(root, encoding='unicode', with_tail=False)}\n"
-
