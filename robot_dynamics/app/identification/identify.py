@@ -30,6 +30,7 @@ What = Literal["payload", "sensors"]
 Identification = PayloadIdentification | SensorIdentification
 
 _LEAST_S = 2.0  # of free motion or of holding that is used
+_NOT_NOISE = 3.0  # residual over noise that no noise explains if residuals are not white
 _LIGHT = 0.05  # kg: largest standard deviation of the mass of a tool
 
 
@@ -157,7 +158,8 @@ def _sensors(given: _Given) -> SensorIdentification:
         motions = [one.motion for one in free]
         for i in range(len(tools)):
             found = FreeArm(kinematics, i, noise, cutoff).identify(motions)
-            _require_explained(found.fit, f"tool of arm {found.arm!r}")
+            most = LARGEST_FACTOR if found.fit.white else _NOT_NOISE
+            _require_explained(found.fit, f"tool of arm {found.arm!r}", most)
             if found.fit.deviations[0] > _LIGHT:
                 raise IdentificationError(
                     f"the recording does not determine the mass of the tool on the sensor of arm "
@@ -174,11 +176,11 @@ def _sensors(given: _Given) -> SensorIdentification:
     return SensorIdentification(cell, sensors, scales, free, held)
 
 
-def _require_explained(fit: Fit, what: str) -> None:
-    if fit.factor > LARGEST_FACTOR:
+def _require_explained(fit: Fit, what: str, most: float = LARGEST_FACTOR) -> None:
+    if fit.factor > most:
         raise IdentificationError(
             f"no {what} explains the recording: residuals are {fit.factor:.3g} times the "
-            f"assumed noise, expected at most {LARGEST_FACTOR:g}; columns of other joints, other "
+            f"assumed noise, expected at most {most:g}; columns of other joints, other "
             "units, or forces that the cell does not know."
         )
 

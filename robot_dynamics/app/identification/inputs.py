@@ -16,6 +16,7 @@ from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario, scenario_of_text
 from robot_dynamics.arrays import Array
+from robot_dynamics.identification.held_object import WRENCH_AXES
 from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
 from robot_dynamics.identification.signals import IdentificationError, without_outliers
 from robot_dynamics.manipulation.system import GraspSystem
@@ -28,6 +29,7 @@ _STILL = 0.02  # rad or m: joints that move less do not move
 _GAP, _TURN = 0.02, 0.05  # m, rad: largest disagreement of the arms about the object
 _SATURATED = 0.98  # of the effort limit
 _LET_GO_S = 1.0  # hands that close or open touch the object so long
+_AT_RANGE = 0.01  # largest part of samples at an extreme value
 _LOOKED_AT = 200  # samples of the check of the arms' disagreement
 
 
@@ -142,6 +144,8 @@ def input_of(
         if values is None:
             continue
         _require_samples(values[used], what, cell)
+        if what == "wrenches":
+            _require_below_range(values[used], cell)
         clean, number = without_outliers(np.where(used[:, None], values, np.nan))
         outliers += number
         signals.append(_evenly(clean, recording[TICK]))
@@ -227,6 +231,22 @@ def _require_samples(values: Array, what: str, cell: Cell) -> None:
                 f"the {what} of arm {arm.name!r} are missing in {100.0 * missing:.0f} % of the "
                 f"samples; expected at most {100.0 * _MISSING:.0f} %."
             )
+
+
+def _require_below_range(wrenches: Array, cell: Cell) -> None:
+    """Check that noisy wrenches do not stay at their extreme values."""
+    names = [f"{axis} of arm {arm.name!r}" for arm in cell.system.arms for axis in WRENCH_AXES]
+    for name, values in zip(names, wrenches.T, strict=True):
+        known = values[np.isfinite(values)]
+        if len(np.unique(known)) < 0.5 * len(known):  # a coarse resolution, or no noise
+            continue
+        for extreme in (known.min(), known.max()):
+            part = float(np.mean(known == extreme))
+            if part > _AT_RANGE:
+                raise IdentificationError(
+                    f"the wrench component {name} stays at exactly {extreme:.4g} in "
+                    f"{100.0 * part:.0f} % of the samples; expected a sensor below its range."
+                )
 
 
 def _evenly(values: Array, ticks: Array) -> Array:
