@@ -70,7 +70,7 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
             lists.setdefault(of_list[1], {})[of_list[2]] = value
             value = f"<{of_list[1]}>"
         _set(document, (of_list[1] if of_list else key).split("."), value)
-    outline = yaml.safe_dump(document, sort_keys=False)
+    outline = yaml.safe_dump(document, default_flow_style=None, sort_keys=False)
     if not lists:
         return outline
     wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in changes.items()])
