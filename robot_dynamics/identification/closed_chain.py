@@ -12,8 +12,9 @@ displaced base and grasp, and errors dq of the joints, change the pose by
 
 with dt, dphi of the base in world axes about its origin b_i, and dg, dpsi of the grasp in the
 object's axes. A displacement of the whole cell, and one of the object in all grasps, change
-nothing: the first arm's base and grasp stay as described (the gauge). An offset of an arm's first
-joint is a rotation of its base, and one of its last joint a rotation of its grasp.
+nothing. The gauge: the base of the first arm stays as described, and displacements of the grasps
+add up to zero. They are estimated relative to the first arm's. An offset of an arm's first joint
+is a rotation of its base, and one of its last joint a rotation of its grasp.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Frames:
 
     Attributes:
         bases: Poses (4, 4) of the robots' bases in the world.
-        grasps: Poses (4, 4) of the arms' tools in the object.
+        grasps: Poses (4, 4) of the arms' tools in the object, each displaced by its share.
         offsets: True less measured joint positions (na,) [rad or m]; zero where not identified.
         fit: Changes of bases (displacement and rotation vector in world axes) and of grasps (in
-            the object's axes), then offsets of joints.
+            the object's axes, where the first arm's grasp stays), then offsets of joints.
         held_out: Residual of the last quarter over the noise: as described and as identified from
             the first three quarters.
         gaps: Distances (N,) between where the arms see the object [m], as described and as
@@ -114,7 +115,7 @@ class ClosedChain:
         arms = [arm.name for arm in system.arms]
         frames = [
             *(f"base of {arms[robots.index(j)]}" for j in self.free_robots),
-            *(f"grasp of {arms[i]}" for i in self.free_arms),
+            *(f"grasp of {arms[i]} against {arms[0]}" for i in self.free_arms),
         ]
         self.names = (
             *(f"{frame} {part}" for frame in frames for part in _POSE),
@@ -144,7 +145,7 @@ class ClosedChain:
         bases, grasps, offsets = self._frames(fit.values)
         return Frames(
             bases,
-            grasps,
+            self._shared(grasps),
             offsets,
             fit,
             (self._size(q[split:], start), self._size(q[split:], early)),
@@ -177,6 +178,15 @@ class ClosedChain:
         e = self._equations(q, x)[0].reshape(len(q), -1, 2, 3)[:, :, 1]
         found: Array = np.linalg.norm(e, axis=2).max(axis=1)
         return found
+
+    def _shared(self, grasps: list[Array]) -> list[Array]:
+        """Return grasps in an object displaced so that their displacements add up to zero."""
+        moves = [new @ np.linalg.inv(old) for new, old in zip(grasps, self._grasps, strict=True)]
+        back = np.eye(4)
+        turn = np.mean([Rotation.from_matrix(one[:3, :3]).as_rotvec() for one in moves], axis=0)
+        back[:3, :3] = Rotation.from_rotvec(-turn).as_matrix()
+        back[:3, 3] = -np.mean([one[:3, 3] for one in moves], axis=0)
+        return [back @ grasp for grasp in grasps]
 
     def _frames(self, x: Array) -> tuple[list[Array], list[Array], Array]:
         """Return bases, grasps and offsets of joints (na,) of parameters (p,)."""

@@ -22,6 +22,15 @@ from robot_dynamics.description.files import locate
 from robot_dynamics.errors import RobotDynamicsError
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes mappings in lines, and lists of numbers on one."""
+
+
+_Dumper.add_representer(
+    list, lambda self, values: self.represent_sequence("tag:yaml.org,2002:seq", values, True)
+)
+
+
 def write_corrected(
     place: Path,
     base: str | Path | None,
@@ -70,7 +79,7 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
             lists.setdefault(of_list[1], {})[of_list[2]] = value
             value = f"<{of_list[1]}>"
         _set(document, (of_list[1] if of_list else key).split("."), value)
-    outline = yaml.safe_dump(document, default_flow_style=None, sort_keys=False)
+    outline = yaml.dump(document, Dumper=_Dumper, sort_keys=False)
     if not lists:
         return outline
     wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in changes.items()])

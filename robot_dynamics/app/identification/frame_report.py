@@ -49,8 +49,8 @@ class FrameIdentification:
         """Frames that stay as described, because no motion determines them."""
         arm = self.cell.system.arms[0].name
         return (
-            f"base and grasp of {arm!r} stay as described: displacements of the whole cell, and "
-            "of the object in all grasps, change no joint position"
+            f"gauge: the base of {arm!r} stays, and displacements of the grasps add up to zero; "
+            "those of the whole cell, and of the object in all grasps, change no joint position"
         )
 
     @property
@@ -188,8 +188,7 @@ class FrameIdentification:
         changes: dict[str, Any] = {
             f"cell.robots.{j}": _pose(self.frames.bases[j]) for j in self.equations.free_robots
         }
-        for i in self.equations.free_arms:
-            grasp = self.frames.grasps[i]
+        for i, grasp in enumerate(self.frames.grasps):
             changes[f"cell.arms.{i}.grasp"] = _pose(grasp)
             if self.plant is not None:
                 arm = self.plant.cell.arms[i]
