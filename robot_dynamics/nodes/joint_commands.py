@@ -83,7 +83,7 @@ def joint_commands(
     names, values = sample.names, (sample.position, sample.velocity, sample.effort)
     index = {name: i for i, name in enumerate(names)}
     if len(index) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for i, name in enumerate(names) if index[name] != i)
         raise CommandError(JOINT_COMMANDS, f"joint {twice!r} occurs twice; expected it once.")
     for field, numbers in zip(FIELDS, values, strict=True):
         if numbers.size not in (0, len(names)):

@@ -77,6 +77,8 @@ def trajectory_of(message: TrajectoryMessage) -> JointTrajectory:
     Raises:
         JointTrajectoryError: If it is refused.
     """
+    if len(message.points) > MOST_POINTS:  # before reading them, which takes time
+        raise JointTrajectoryError(f"{len(message.points)} points; expected 1 to {MOST_POINTS}.")
     points = [
         (
             tuple(point.positions),
@@ -121,9 +123,9 @@ def parts_of_arms(
     Raises:
         JointTrajectoryError: If a joint is unknown, doubled or missing.
     """
-    names = list(trajectory.joints)
-    wrong = next((name for name in names if names.count(name) > 1), "")
-    if wrong:
+    names = {name: i for i, name in enumerate(trajectory.joints)}
+    if len(names) < len(trajectory.joints):
+        wrong = next(name for i, name in enumerate(trajectory.joints) if names[name] != i)
         raise JointTrajectoryError(
             f"joint {wrong!r} occurs twice; expected it once.", Code.INVALID_JOINTS
         )

@@ -75,6 +75,13 @@ def test_wrong_messages_are_refused(sent, words):
     assert words in str(caught.value)
 
 
+def test_too_many_points_are_refused_unread():
+    """Of a goal, whose size no limit of bytes bounds."""
+    sent = SimpleNamespace(joint_names=["l1"], points=[None] * 2001)
+    with pytest.raises(JointTrajectoryError, match="2001 points; expected 1 to 2000"):
+        trajectory_of(sent)
+
+
 def test_messages_that_are_cut_are_refused():
     """At any byte, with one sentence."""
     text = bytes(serialize_message(message()))

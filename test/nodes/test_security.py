@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The policy of SROS 2 and the table of the documentation name what the nodes have."""
+"""The policy of SROS 2, the documentation and the file of RViz name what the nodes have."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
+import yaml
 from lxml import etree
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
@@ -35,6 +36,15 @@ from robot_dynamics.nodes.process import Reporter
 
 ROOT = Path(__file__).resolve().parents[2]
 POLICY, PAGE = ROOT / "config" / "security_policy.xml", ROOT / "docs" / "security.md"
+RVIZ = ROOT / "rviz" / "dual_arm.rviz"
+# Message type of each class of displays in rviz_default_plugins.
+DISPLAYED = {
+    "RobotModel": "std_msgs/msg/String",
+    "MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "InteractiveMarkers": "visualization_msgs/msg/InteractiveMarkerUpdate",
+    "Wrench": "geometry_msgs/msg/WrenchStamped",
+    "Odometry": "nav_msgs/msg/Odometry",
+}
 NODES = ("controller", "guard", "simulator", "marker", "view")
 KINDS = ("publish", "subscribe", "reply")
 # Of every node, which the table leaves out.
@@ -136,6 +146,36 @@ def test_the_policy_permits_what_a_node_has(graph, node, kind):
     found = names_of(graph, node, kind)
     assert found <= permitted
     assert permitted - found <= SETTINGS
+
+
+def displays():
+    """Return name, class and topic of the displays of RViz that subscribe to a topic."""
+    document = yaml.safe_load(RVIZ.read_text(encoding="utf-8"))
+    for display in document["Visualization Manager"]["Displays"]:
+        own = display.get("Topic", display.get("Description Topic", {})).get("Value", "")
+        handles = display.get("Interactive Markers Namespace", "")
+        topic = own or (f"{handles}/update" if handles else "")
+        if topic:
+            yield display["Name"], display["Class"].rpartition("/")[2], topic
+
+
+def test_displays_of_rviz_show_topics_of_their_types(graph):
+    """All that nodes publish for displays, and nothing that no node publishes."""
+    shown = {topic: DISPLAYED[kind] for _, kind, topic in displays()}
+    wait_until(lambda: set(shown) <= {name for name, _ in graph.get_topic_names_and_types()})
+    found = dict(graph.get_topic_names_and_types())
+    assert {topic: found[topic] for topic in shown} == {t: [kind] for t, kind in shown.items()}
+    for topic in shown:
+        assert graph.count_publishers(topic) == 1, topic
+    # The true pose, the reference of the internal force, and the tracked object look the same.
+    visible = set(DISPLAYED.values()) - {"std_msgs/msg/String"}
+    left = {topic for topic, kinds in found.items() if visible & set(kinds)} - set(shown)
+    assert {name.rpartition("/")[2] for name in left} <= {
+        "measured_odometry",
+        "internal_force_reference",
+        "reference_internal_force",
+        "reference_contact_force",
+    }
 
 
 @pytest.mark.parametrize("node", NODES)

@@ -135,18 +135,16 @@ class Follow(FreePhase):
         super().__init__("move", arms, settings)
         self.touch_n, self.planned_s = settings.touch_n, OPERATOR_S
         system, limits = arms.system, arms.system.limits
-        slices = {arm.name: own for arm, own in zip(system.arms, system.arm_slices, strict=True)}
-        self._slices, self._limits = (
-            slices,
-            {
-                arm: JointLimits(
-                    limits["lower"][own] + margin,
-                    limits["upper"][own] - margin,
-                    settings.velocity_fraction * limits["velocity"][own],
-                )
-                for arm, own in slices.items()
-            },
-        )
+        named = zip(system.arms, system.arm_slices, strict=True)
+        self._slices = {arm.name: own for arm, own in named}
+        self._limits = {
+            arm: JointLimits(
+                limits["lower"][own] + margin,
+                limits["upper"][own] - margin,
+                settings.velocity_fraction * limits["velocity"][own],
+            )
+            for arm, own in self._slices.items()
+        }
         self._forget()
 
     def _forget(self) -> None:
