@@ -32,7 +32,8 @@ from robot_dynamics.identification.signals import IdentificationError
 
 # Prior deviations: displacements [m], rotations [rad], offsets of joints [rad or m].
 _PLACE, _ROTATION, _OFFSET = 0.01, 0.02, 0.01
-_ROUNDS = 5  # of the Gauss-Newton iteration
+_ROUNDS = 8  # of the Gauss-Newton iteration, at most
+_CONVERGED = 1e-3  # of the deviations
 _SAMPLES = 10_000  # that are used at most
 _LEAST_SAMPLES = 20
 _HELD_OUT = 0.25  # part of the samples that verifies
@@ -165,7 +166,9 @@ class ClosedChain:
                 np.zeros(len(x)),
                 self._deviations,
             )
-            x = fit.values
+            step, x = fit.values - x, fit.values
+            if (np.abs(step) < _CONVERGED * fit.deviations).all():
+                break
         return fit
 
     def _size(self, q: Array, x: Array) -> float:
