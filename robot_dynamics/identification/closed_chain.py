@@ -32,12 +32,13 @@ from robot_dynamics.identification.signals import IdentificationError
 
 # Prior deviations: displacements [m], rotations [rad], offsets of joints [rad or m].
 _PLACE, _ROTATION, _OFFSET = 0.01, 0.02, 0.01
-_ROUNDS = 5  # of the Gauss-Newton iteration
+_ROUNDS = 8  # of the Gauss-Newton iteration, at most
+_CONVERGED = 1e-3  # of the deviations
 _SAMPLES = 10_000  # that are used at most
 _LEAST_SAMPLES = 20
 _HELD_OUT = 0.25  # part of the samples that verifies
 _FLOOR = 0.01  # of effects of joints, rad/rad and m/rad: arms of few joints have none in some
-_NAMED = 0.4  # of a combination's largest part, from which a parameter is named
+_NAMED = 0.3  # part of a parameter in hidden combinations, from which it is named
 _POSE = (*(f"{axis} [m]" for axis in "xyz"), *(f"r{axis} [rad]" for axis in "xyz"))
 
 
@@ -65,16 +66,22 @@ class Frames:
     gaps: tuple[Array, Array]
 
     @property
+    def combinations(self) -> int:
+        """Number of combinations of parameters that the data determine."""
+        return len(self.fit.names) - self._hidden.shape[1]
+
+    @property
     def hidden(self) -> list[str]:
-        """Combinations of parameters that the data do not determine, by their largest parts."""
+        """Names of the parameters that have a part in the other combinations."""
+        part = np.linalg.norm(self._hidden, axis=1)
+        return [name for name, one in zip(self.fit.names, part, strict=True) if one > _NAMED]
+
+    @property
+    def _hidden(self) -> Array:
+        """Orthonormal combinations (p, h), over prior deviations, that the data leave open."""
         scale = self.fit.prior_deviations
         values, directions = np.linalg.eigh(self.fit.covariance / np.outer(scale, scale))
-        found = []
-        for direction in directions.T[values > OBSERVED**2]:
-            size = np.abs(direction)
-            parts = np.flatnonzero(size > _NAMED * size.max())
-            ordered = parts[np.argsort(-size[parts], kind="stable")]
-            found.append(" with ".join(self.fit.names[i].rpartition(" [")[0] for i in ordered))
+        found: Array = directions[:, values > OBSERVED**2]
         return found
 
 
@@ -153,25 +160,43 @@ class ClosedChain:
         )
 
     def _fit(self, q: Array) -> Fit:
-        x = np.zeros(len(self.names))
+        """Return the fit of measured joint positions (N, na).
+
+        Slopes at measured positions would share their noise with the disagreements, and pull
+        poorly determined parameters; they are taken at adjusted positions, with which the chain
+        closes (the Gauss-Helmert model).
+        """
+        x, adjusted = np.zeros(len(self.names)), q
         for _ in range(_ROUNDS):
-            e, A, L = self._equations(q, x)
-            y = (A @ x - e)[..., None]
+            e, A, J = self._equations(adjusted, x)
+            e += np.einsum("nij,nj->ni", J, q - adjusted)
+            L = self._factor(J)
+            y = np.einsum("nij,j->ni", A, x) - e
             fit = solve(
                 np.linalg.solve(L, A),
-                np.linalg.solve(L, y)[..., 0],
+                np.linalg.solve(L, y[..., None])[..., 0],
                 np.full(len(q), float(e.shape[1])),
                 self.names,
                 np.zeros(len(x)),
                 self._deviations,
             )
-            x = fit.values
+            step, x = fit.values - x, fit.values
+            if (np.abs(step) < _CONVERGED * fit.deviations).all():
+                break
+            whitened = np.linalg.solve(L, (A @ x - y)[..., None])
+            effect: Any = np.linalg.solve(L, J)
+            adjusted = q - self._noise**2 * (np.swapaxes(effect, 1, 2) @ whitened)[..., 0]
         return fit
+
+    def _factor(self, J: Array) -> Any:
+        """Return the factor of the covariance of disagreements, by the effects of joints."""
+        effects = J @ np.swapaxes(J, 1, 2) + _FLOOR**2 * np.eye(J.shape[1])
+        return np.linalg.cholesky(self._noise**2 * effects)
 
     def _size(self, q: Array, x: Array) -> float:
         """Return the residual over the noise."""
-        e, _, L = self._equations(q, x)
-        return float(np.sqrt(np.mean(np.linalg.solve(L, e[..., None]) ** 2)))
+        e, _, J = self._equations(q, x)
+        return float(np.sqrt(np.mean(np.linalg.solve(self._factor(J), e[..., None]) ** 2)))
 
     def _gap(self, q: Array, x: Array) -> Array:
         """Return the largest distance (N,) of an arm's object from the first arm's."""
@@ -201,20 +226,26 @@ class ClosedChain:
         offsets[self._offsets] = x[6 * len(frames) :]
         return bases, grasps, offsets
 
-    def _equations(self, q: Array, x: Array) -> tuple[Array, Array, Any]:
-        """Return disagreements e (N, 6 (k - 1)), their slopes, and the factor of their noise."""
+    def _equations(self, q: Array, x: Array) -> tuple[Array, Array, Array]:
+        """Return disagreements (N, 6 (k - 1)), their slopes by x, and the effects of joints.
+
+        Args:
+            q: Joint positions (N, na).
+            x: Parameters (p,).
+        """
         bases, grasps, offsets = self._frames(x)
-        robot, index = self._kinematics.robot, self._kinematics.index
+        robot, index, na = self._kinematics.robot, self._kinematics.index, q.shape[1]
         every = np.zeros((len(q), robot.model.nv))
         every[:, index] = q + offsets
-        poses, slopes, noises = [], [], []
+        poses, slopes, effects = [], [], []
         for i, arm in enumerate(self._kinematics.system.arms):
             base, grasp, own = bases[self._robots[i]], grasps[i], self._kinematics.own[i]
             change = base @ np.linalg.inv(self._bases[self._robots[i]])
             tool = change @ robot.pose(arm.tool, every)
             T = tool @ np.linalg.inv(grasp)
             R, p = T[:, :3, :3], T[:, :3, 3]
-            J = robot.jacobian(arm.tool, every, axes="aligned")[:, :, index[own]]
+            J = np.zeros((len(q), 6, na))
+            J[:, :, own] = robot.jacobian(arm.tool, every, axes="aligned")[:, :, index[own]]
             J = np.kron(np.eye(2), change[:3, :3]) @ J
             J[:, 3:] += skew(tool[:, :3, 3] - p) @ J[:, :3]  # at the object's origin
             A = np.zeros((len(q), 6, len(self.names)))
@@ -226,19 +257,16 @@ class ClosedChain:
                 at = 6 * (len(self.free_robots) + self.free_arms.index(i))
                 A[:, 3:, at : at + 3] = A[:, :3, at + 3 : at + 6] = -R
                 A[:, 3:, at + 3 : at + 6] = -R @ skew(grasp[:3, 3])
-            for column, joint in enumerate(self._offsets):
-                if own.start <= joint < own.stop:
-                    A[:, :, column - len(self._offsets)] = J[:, :, joint - own.start]
+            A[:, :, len(self.names) - len(self._offsets) :] = J[:, :, self._offsets]
             poses.append(T)
             slopes.append(A)
-            noises.append(J @ np.swapaxes(J, 1, 2))
-        e, covariance = [], np.tile(noises[0], (1, len(poses) - 1, len(poses) - 1))
-        for i, T in enumerate(poses[1:]):
+            effects.append(J)
+        e = []
+        for T in poses[1:]:
             turn = T[:, :3, :3] @ np.swapaxes(poses[0][:, :3, :3], 1, 2)
             e += [Rotation.from_matrix(turn).as_rotvec(), T[:, :3, 3] - poses[0][:, :3, 3]]
-            own = slice(6 * i, 6 * i + 6)
-            covariance[:, own, own] += noises[i + 1]
-        A = np.concatenate([one - slopes[0] for one in slopes[1:]], axis=1)
-        covariance += _FLOOR**2 * np.eye(covariance.shape[1])
-        L: Any = np.linalg.cholesky(self._noise**2 * covariance)
-        return np.concatenate(e, axis=1), A, L
+        A, J = (
+            np.concatenate([one - values[0] for one in values[1:]], axis=1)
+            for values in (slopes, effects)
+        )
+        return np.concatenate(e, axis=1), A, J

@@ -103,7 +103,7 @@ class FrameIdentification:
             "bases": robots,
             "grasps": grasps,
             "gauge": self.gauge,
-            "combinations": len(fit.names) - len(frames.hidden),
+            "combinations": frames.combinations,
             "not_observable": frames.hidden,
             "largest_gap_m": {
                 "before": float(frames.gaps[0].max()),
@@ -140,8 +140,8 @@ class FrameIdentification:
             f"{self.frames.held_out[1]:.2f} after",
         ]
         if found["not_observable"]:
-            hidden = "; ".join(found["not_observable"])
-            lines.append(f"  not observable in this recording, so kept as described: {hidden}")
+            hidden = ", ".join(found["not_observable"])
+            lines.append(f"  not observable in this recording, so kept near: {hidden}")
         return lines
 
     def write_report(self, path: str | Path) -> Path:
