@@ -92,7 +92,7 @@ TESTS = {
     "app/runs/report.py": ["app/runs/test_report.py"],
     "app/recordings/metrics.py": ["app/recordings/test_metrics.py"],
     "app/recordings/blocking.py": ["app/recordings/test_blocking.py"],
-    "app/recordings/tracking.py": ["app/runs/test_report.py"],
+    "app/recordings/tracking.py": ["app/recordings/test_blocking.py", "app/runs/test_report.py"],
 }
 #: Kernels of files whose formulas are compiled, by the beginnings of their keys: those from the
 #: cache would be those of the right formulas.

@@ -325,6 +325,30 @@ def test_speed_is_one_line(run):
     assert "plant" not in line
 
 
+def test_lines_of_a_task(run):
+    """Durations of phases, displacements in millimetres, the torque rate as a percentage."""
+    figures = {
+        "phases": [
+            {"name": "grasp", "from_s": 0.5, "to_s": 2.0},
+            {"name": "put_down", "from_s": 2.0, "to_s": 2.25},
+        ],
+        "grasp_displacement_max_m": 1e-3,
+        "put_down_force_max_n": 50.0,
+        "place_error_m": 2e-3,
+        "place_error_deg": 0.3,
+        "phase_torque_rate_max_fraction": 0.04,
+    }
+    lines = [
+        one for one in summary(run.report | figures) if one.startswith(("  phases", "  task"))
+    ]
+    assert lines == [
+        "  phases         grasp 1.5 s, put_down 0.25 s",
+        "  task           object moves by 1 mm as it is grasped at most; put down with 50 N at "
+        "most; 2 mm and 0.3 degrees from its place at the end; torques change between phases by "
+        "4 % of the largest rate at most",
+    ]
+
+
 def test_how_long_a_run_has_to_be(recording):
     """The first rest and a period, in whole hundredths of a second."""
     recording.metadata.update(settled_intervals_s=[], first_settled_s=51.234)
