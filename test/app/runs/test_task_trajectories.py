@@ -24,6 +24,7 @@ PERIOD = SCENARIO.control.period
 RIGHT = slice(7, 14)
 
 
+@pytest.mark.slow
 def test_an_arm_follows_a_trajectory_until_the_operator_goes_on():
     """The other one stays; the next phase begins from where the arms are."""
     loop = control_loop(SCENARIO)
