@@ -40,7 +40,7 @@ def test_every_cause_latches_with_its_sentence(cause):
         SafetyError, match=r"start refused: .*something happened.*controller/reset"
     ):
         latch.start(13)
-    with pytest.raises(SafetyError, match="^resume refused: "):
+    with pytest.raises(SafetyError, match=r"^resume refused: "):
         latch.require_inactive("resume")
     latch.reset()
     assert latch.state is State.INACTIVE
