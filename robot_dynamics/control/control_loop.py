@@ -482,7 +482,7 @@ class ControlLoop:
             SafetyError: If a fault is latched, control runs already, the arms carry the object of
                 a task, or a step takes too long for the control rate on a clock.
         """
-        self.safety.require_inactive()
+        self.safety.require_inactive(way)
         if way == "start":
             self._require_free_hands()
         period = self._control.period
@@ -823,14 +823,17 @@ class ControlLoop:
 
     # -- stop, pause, reset -------------------------------------------------------------------
 
-    def require_startable(self) -> None:
+    def require_startable(self, way: Way = "start") -> None:
         """Refuse a start while control runs, or a fault is latched that is no mere pause.
+
+        Args:
+            way: How control begins.
 
         Raises:
             SafetyError: If that is so.
         """
         if not self._paused:
-            self.safety.require_inactive()
+            self.safety.require_inactive(way)
 
     def pause(self, now: int) -> None:
         """Hand over to the fallback until the next start, if control runs."""

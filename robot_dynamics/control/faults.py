@@ -128,15 +128,19 @@ class FaultLatch:
         """The sentence of the first fault; empty without one."""
         return str(self.faults[0][1]) if self.faults else ""
 
-    def require_inactive(self) -> None:
+    def require_inactive(self, way: str = "start") -> None:
         """Refuse a start in any other state; must be called before all other steps of a start.
+
+        Args:
+            way: The kind of start that was requested, for the message.
 
         Raises:
             SafetyError: If a fault is latched or control runs already.
         """
         if self.state is not State.INACTIVE:
-            why = f" ({self.cause})" if self.cause else ""
-            raise SafetyError(f"start refused: {self.state.value}{why}; expected inactive.")
+            why = f" ({self.cause.rstrip('.')})" if self.cause else ""
+            do = ": call the service controller/reset, or ControlLoop.reset" if self.faults else ""
+            raise SafetyError(f"{way} refused: {self.state.value}{why}; expected inactive{do}.")
 
     def start(self, now: int) -> None:
         """Begin.

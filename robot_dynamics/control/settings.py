@@ -156,7 +156,7 @@ class StartSettings:
 
     ramp_s: float = _number(0.2, "s", minimum=0.0, maximum=LONGEST_S)
     position_tolerance_m: float = _number(0.01, "m", above=0.0)
-    rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0)
+    rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0, maximum=3.1416)
     velocity_tolerance: float = _number(0.02, "rad/s or m/s", above=0.0)
     velocity_limit: float = _number(1.0, "rad/s or m/s", above=0.0, infinite=True)
     tare: bool = False
@@ -490,9 +490,9 @@ class SafetySettings:
     stale_after_periods: int = field(default=5, metadata={"unit": "periods", "minimum": 1})
     reference_stale_after_s: float = _number(0.5, "s", above=0.0)
     closure_warning_m: float = _number(0.001, "m", above=0.0)
-    closure_warning_rad: float = _number(0.005, "rad", above=0.0)
+    closure_warning_rad: float = _number(0.005, "rad", above=0.0, maximum=3.1416)
     closure_limit_m: float = _number(0.01, "m", above=0.0)
-    closure_limit_rad: float = _number(0.05, "rad", above=0.0)
+    closure_limit_rad: float = _number(0.05, "rad", above=0.0, maximum=3.1416)
     fallback: Literal["hold", "gravity_compensation_with_damping", "zero"] = "hold"
     fallback_bandwidth: float = _number(25.0, "rad/s", above=0.0, maximum=50.0)
     lost_arm_end: Literal["drive_hold", "zero"] = "drive_hold"
@@ -506,7 +506,7 @@ class SafetySettings:
     wrench_warning_n: float = _number(5.0, "N", above=0.0, infinite=True)
     wrench_residual_s: float = _number(0.05, "s", above=0.0)
     tracking_limit_m: float = _number(0.05, "m", above=0.0)
-    tracking_limit_rad: float = _number(0.2, "rad", above=0.0)
+    tracking_limit_rad: float = _number(0.2, "rad", above=0.0, maximum=3.1416)
     tilt_limit_deg: float = _number(10.0, "degrees", above=0.0, infinite=True)
     least_task_scale: float = _number(0.9, "", minimum=0.0, maximum=1.0)
     scaled_for_s: float = _number(0.25, "s", minimum=0.0)

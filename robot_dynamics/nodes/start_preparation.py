@@ -252,7 +252,7 @@ class StartPreparation:
     def _advance(self) -> None:
         """Begin the check of the path when all conditions are met; raise its error."""
         loop = self._loop
-        loop.require_startable()
+        loop.require_startable(self._way)
         if self._check is None:
             self._conditions()
             now = loop.clock.now()

@@ -168,7 +168,9 @@ class PlantSettings:
     grasp_friction_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 100.0}
     )
-    gravity_tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata={"unit": "rad"})
+    gravity_tilt: tuple[float, float] = field(
+        default=(0.0, 0.0), metadata={"unit": "rad", "minimum": -1.5708, "maximum": 1.5708}
+    )
     damping_scale: float = field(
         default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 1e6}
     )

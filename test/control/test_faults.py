@@ -36,8 +36,12 @@ def test_every_cause_latches_with_its_sentence(cause):
     assert latch.state in (State.FALLBACK, State.STOPPED)
     assert latch.cause == "left: something happened."
     assert latch.response is cause.response is not Response.NONE
-    with pytest.raises(SafetyError, match=r"start refused: .*something happened"):
+    with pytest.raises(
+        SafetyError, match=r"start refused: .*something happened.*controller/reset"
+    ):
         latch.start(13)
+    with pytest.raises(SafetyError, match=r"^resume refused: "):
+        latch.require_inactive("resume")
     latch.reset()
     assert latch.state is State.INACTIVE
     assert latch.faults == ()

@@ -97,6 +97,9 @@ def test_nested_settings_and_the_period():
         (SafetySettings, "fallback: holt", "hold"),
         (SafetySettings, "effort_fraction: 1.2", "at most 1"),
         (SafetySettings, "closure_warning_m: 0.1", "above closure_limit_m"),
+        (SafetySettings, "tracking_limit_rad: 10", "3.1416 rad, not 10; 10 degrees are 0.174533"),
+        (SafetySettings, "{closure_limit_rad: 3.15}", "at most 3.1416 rad"),
+        (ControlSettings, "start: {rotation_tolerance_rad: 3.15}", "at most 3.1416 rad"),
         (ReferenceSettings, "segments: [{duration_s: -1}]", "more than 0 s"),
         (
             ReferenceSettings,

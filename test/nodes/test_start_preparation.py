@@ -47,7 +47,7 @@ class Loop:
         self.threads = []
         self.clock = LockstepClock(0.002)
 
-    def require_startable(self):
+    def require_startable(self, way):
         """Refuse the next thing."""
         if self.refusals:
             raise self.refusals[0]

@@ -42,13 +42,15 @@ class PlotError(RobotDynamicsError):
 
 
 def legend_above(ax: Any, columns: int, rows: int = 1) -> None:
-    """Put a legend above the lines, and make room for it.
+    """Put a legend above the lines, if there are any, and make room for it.
 
     Args:
         ax: The axes, with all their lines.
         columns: Of the legend.
         rows: Of the legend.
     """
+    if not ax.get_legend_handles_labels()[0]:  # a run that was interrupted before its first period
+        return
     low, high = ax.get_ylim()
     room = 0.08 + 0.12 * rows
     top = high * (high / low) ** room if ax.get_yscale() == "log" else high + room * (high - low)

@@ -516,15 +516,15 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         if tick == 0 or over:
             raise ResumeError("resume refused: no task was interrupted; expected a start.")
         if self._course is not self._phases:
-            way = "controller/start"
+            expected = "controller/start"
             if self.holds_object:
-                way = (
+                expected = (
                     "the object put down by the drives' own controllers, then a new controller "
                     "process and controller/start"
                 )
             raise ResumeError(
                 "resume refused: the task was in its safe end, which does not go on; expected "
-                f"{way}."
+                f"{expected}."
             )
         if isinstance(phase, HeldPhase):
             phase.choose_resumed(q, self._time)

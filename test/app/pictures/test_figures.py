@@ -3,6 +3,7 @@
 """What all figures share, and panels of errors: what was recorded, and what was asked for."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -95,3 +96,15 @@ def test_rounding_errors_do_not_set_the_scale():
 def test_errors_that_are_zero_or_not_finite_are_drawn(values):
     """Errors that are all zero, or no numbers."""
     assert panel(values, {}).get_ylim()[0] > 0.0
+
+
+def test_axes_without_lines_have_no_legend():
+    """Nor a warning of matplotlib, as after Ctrl-C before the first period."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        legend_above(ax, 4)
+    assert ax.get_legend() is None

@@ -269,6 +269,7 @@ def test_each_error_is_a_variable_of_a_study(tmp_path):
         ("faults=[{kind: joint_stuck, joint: a, arm: left}]", "expected one of the two"),
         ("payloads=[{}]", "mass"),
         ("gravity_tilt=[0.1]", "gravity_tilt"),
+        ("gravity_tilt=[0, 2]", "at most 1.5708 rad, not 2; 2 degrees are 0.0349066 rad"),
         ("grasp_friction_scale=-0.1", "at least 0"),
     ],
 )
