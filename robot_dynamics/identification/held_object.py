@@ -23,8 +23,9 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters, is_physical
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.joint_friction import JointFriction
-from robot_dynamics.identification.least_squares import Fit, solve
+from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import (
+    PARAMETERS,
     ArmKinematics,
     Noise,
     RecordedMotion,
@@ -36,16 +37,9 @@ from robot_dynamics.identification.signals import Filters, IdentificationError
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.spatial.vector3 import Symmetric3, Vector3
 
-#: Names of a body's parameters, with units.
-PARAMETERS = (
-    "mass [kg]",
-    *(f"first moment {axis} [kg m]" for axis in "xyz"),
-    *(f"inertia {axes} [kg m^2]" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")),
-)
 _BIAS: Array = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
 _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
 _WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
-_HELD_OUT = 0.25  # part of the rows that verifies
 
 
 class _Whitened(NamedTuple):
@@ -134,7 +128,7 @@ class HeldObject:
             na, x = self._na, self._every(fit, mean)
             found = x[PER_BODY + na : PER_BODY + 2 * na]
             friction = self._friction.next_guess(friction, found)
-        split = round((1.0 - _HELD_OUT) * len(y))
+        split = held_out_split(len(y))
         first = self._solve(A[:split], y[:split], freedom[:split], mean, deviations, correlation)
         before = x.copy()
         before[:PER_BODY] = self.prior

@@ -17,6 +17,12 @@ from robot_dynamics.identification.signals import Filters
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
+#: Names of a body's parameters, with units.
+PARAMETERS = (
+    "mass [kg]",
+    *(f"first moment {axis} [kg m]" for axis in "xyz"),
+    *(f"inertia {axes} [kg m^2]" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")),
+)
 _PIECE = 5000  # samples
 
 
