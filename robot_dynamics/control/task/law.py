@@ -111,9 +111,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self.phases = (*(phase.name for phase in self._phases), *ended)
         self._law, self.system, self.grasp = law, law.system, law.grasp
         self._begin_pose, self._places = np.array(start), tuple(places)
-        for law in {law, *(phase.held.law for phase in phases if isinstance(phase, HeldPhase))}:
-            law.grip_support(home)  # a fallback must not compile anything
-            law.firmer_grip(home)
+        laws = {phase.held.law for phase in phases if isinstance(phase, HeldPhase)}
+        for held in {law, *laws}:
+            held.grip_support(home)  # a fallback must not compile anything
+            held.firmer_grip(home)
         self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
