@@ -29,17 +29,18 @@ from robot_dynamics.identification.motion import (
     ArmKinematics,
     Noise,
     RecordedMotion,
+    inertia_matrix,
     parameters_in,
+    sensor_tools,
     wrench_in,
 )
 from robot_dynamics.identification.payload import Payload, nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError
-from robot_dynamics.spatial import Inertia
-from robot_dynamics.spatial.vector3 import Symmetric3, Vector3
 
 _BIAS: Array = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
 _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
-_WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
+#: Components of a wrench.
+WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
 class _Whitened(NamedTuple):
@@ -82,16 +83,7 @@ class HeldObject:
         self._noise, self._cutoff = noise, cutoff
         self.kinematics = kinematics
         self._to_tools: list[Any] = [np.linalg.inv(grasp) for grasp in grasps]
-        self._sensor_tools = [
-            np.array(
-                Inertia.from_center_of_mass(
-                    arm.sensor_tool_mass,
-                    Vector3.of(arm.sensor_tool_center),
-                    Symmetric3.of(np.zeros((3, 3)).tolist()),
-                ).components()
-            )
-            for arm in system.arms
-        ]
+        self._sensor_tools = sensor_tools(system)
         na, k = len(system.joint_names), len(system.arms)
         self._joints = system.joint_names
         at = slice(PER_BODY * system.object_body, PER_BODY * (system.object_body + 1))
@@ -100,7 +92,7 @@ class HeldObject:
         self.names = (
             *PARAMETERS,
             *self._friction.names,
-            *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in _WRENCH_AXES),
+            *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in WRENCH_AXES),
         )
         # Internal forces: an arm's wrench against that of the last one, in the object's frame.
         E = np.vstack([np.eye(6 * (k - 1)), np.tile(-np.eye(6), k - 1)])
@@ -254,9 +246,7 @@ class HeldObject:
             of_wrench = slice(na + 6 * i, na + 6 * (i + 1))
             F = wrench_in(self._to_tools[i]) @ self._internal[i]
             share = tool.Y @ moved / k
-            inertia = (
-                np.array(Inertia.of((moved @ self.prior).tolist()).articulated().matrix()) / k
-            )
+            inertia = inertia_matrix(moved @ self.prior) / k
             Jt = np.swapaxes(tool.J, 1, 2)
             A[:, own, :PER_BODY], A[:, of_wrench, :PER_BODY] = Jt @ share, share
             B[:, own], B[:, of_wrench] = Jt @ F, F

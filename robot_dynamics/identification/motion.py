@@ -16,6 +16,8 @@ from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.signals import Filters
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
+from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial.vector3 import Symmetric3, Vector3
 
 #: Names of a body's parameters, with units.
 PARAMETERS = (
@@ -195,6 +197,24 @@ def _times_symmetric(x: Array) -> Array:
         if i != j:
             L[:, j, column] = x[:, i]
     return L
+
+
+def sensor_tools(system: GraspSystem) -> list[Array]:
+    """Return the parameters (10,) of the tools that the wrist sensors carry, as described."""
+    none = Symmetric3.of(np.zeros((3, 3)).tolist())
+    return [
+        np.array(
+            Inertia.from_center_of_mass(
+                arm.sensor_tool_mass, Vector3.of(arm.sensor_tool_center), none
+            ).components()
+        )
+        for arm in system.arms
+    ]
+
+
+def inertia_matrix(parameters: Array) -> Array:
+    """Return the spatial inertia (6, 6), angular first, of a body with parameters (10,)."""
+    return np.array(Inertia.of(parameters.tolist()).articulated().matrix())
 
 
 def parameters_in(pose: Array) -> Array:

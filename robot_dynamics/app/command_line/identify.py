@@ -19,12 +19,13 @@ def add_identify(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "identify",
-        help="identify the held object from recordings",
-        description="Identify mass, centre of mass and inertia of the object that the arms hold, "
-        "from recordings in which they move it: by joint torques, wrenches of wrist sensors, or "
-        "both. Prints each value with its standard deviation, and the parameters that are not "
-        "observable. Ends with status 2, and writes nothing, if the recording is of other arms "
-        "or does not determine the mass.",
+        help="identify the held object or the wrist sensors from recordings",
+        description="Identify the object that the arms hold: mass, centre of mass and inertia, by "
+        "joint torques, wrenches of wrist sensors, or both. Or the wrist sensors: bias, tool and "
+        "axes where the arms move free, and scale where they hold an object of known mass. Prints "
+        "each value with its standard deviation, and the parameters that are not observable. Ends "
+        "with status 2, and writes nothing, if the recording is of other arms or does not "
+        "determine the masses.",
     )
     parser.add_argument(
         "files", nargs="+", type=place, metavar="RECORDING", help=".npz, .mcap, bag or run folder"
@@ -35,10 +36,16 @@ def add_identify(commands: Any) -> None:
         help="the scenario of the cell (default: the recorded one)",
     )
     parser.add_argument(
+        "--what",
+        choices=("payload", "sensors"),
+        default="payload",
+        help="parameters to identify (default: %(default)s)",
+    )
+    parser.add_argument(
         "--use",
         choices=("torques", "wrenches", "both"),
         default="both",
-        help="measurements to use (default: %(default)s)",
+        help="measurements of a payload to use (default: %(default)s)",
     )
     parser.add_argument(
         "--noise",
@@ -57,7 +64,7 @@ def add_identify(commands: Any) -> None:
         "--output",
         type=place,
         metavar="FILE",
-        help="write the scenario with the identified object there, and its URDF beside it",
+        help="write the corrected scenario there, and the URDF of an identified object beside it",
     )
     parser.set_defaults(run=_run)
 
@@ -83,6 +90,7 @@ def _run(options: argparse.Namespace) -> int:
     found = identify(
         options.files,
         options.scenario,
+        what=options.what,
         use=options.use,
         noise=noise,
         cutoff=options.cutoff or CUTOFF,

@@ -4,49 +4,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import get_args
+from typing import Literal, NamedTuple, get_args, overload
 
-from robot_dynamics.app.identification.inputs import Source, cell_of, input_of
+from robot_dynamics.app.identification.inputs import Cell, Source, cell_of, input_of, samples_of
 from robot_dynamics.app.identification.payload_report import PayloadIdentification, plant_object
+from robot_dynamics.app.identification.report_parts import LARGEST_FACTOR
+from robot_dynamics.app.identification.sensor_report import SensorIdentification
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import load_recording
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.identification.held_object import HeldObject
-from robot_dynamics.identification.motion import Noise
+from robot_dynamics.identification.least_squares import Fit
+from robot_dynamics.identification.motion import Noise, sensor_tools
+from robot_dynamics.identification.sensors import FreeArm, held_scales
 from robot_dynamics.identification.signals import IdentificationError
 
 #: Cut-off frequency of the low-pass [Hz], well above that of motions of arms.
 CUTOFF = 5.0
-_LARGEST = 20.0  # residual over noise: the recording is not of this cell
+#: Parameters to identify.
+What = Literal["payload", "sensors"]
+Identification = PayloadIdentification | SensorIdentification
+
+_LEAST_S = 2.0  # of free motion or of holding that is used
+_NOT_NOISE = 3.0  # residual over noise that no noise explains if residuals are not white
+_LIGHT = 0.05  # kg: largest standard deviation of the mass of a tool
+
+
+class _Given(NamedTuple):
+    """Arguments of `identify`, checked."""
+
+    recordings: list[Recording]
+    cell: Cell
+    use: Source
+    noise: Noise
+    cutoff: float
+
+
+@overload
+def identify(
+    recordings: Recording | str | Path | Iterable[Recording | str | Path],
+    scenario: Scenario | str | Path | None = None,
+    *,
+    what: Literal["payload"] = "payload",
+    use: Source = "both",
+    noise: Noise | None = None,
+    cutoff: float = CUTOFF,
+) -> PayloadIdentification: ...
+
+
+@overload
+def identify(
+    recordings: Recording | str | Path | Iterable[Recording | str | Path],
+    scenario: Scenario | str | Path | None = None,
+    *,
+    what: Literal["sensors"],
+    noise: Noise | None = None,
+    cutoff: float = CUTOFF,
+) -> SensorIdentification: ...
 
 
 def identify(
     recordings: Recording | str | Path | Iterable[Recording | str | Path],
     scenario: Scenario | str | Path | None = None,
     *,
+    what: What = "payload",
     use: Source = "both",
     noise: Noise | None = None,
     cutoff: float = CUTOFF,
-) -> PayloadIdentification:
-    """Identify mass, centre of mass and inertia of the object that arms hold.
+) -> Identification:
+    """Identify parameters of a cell from recordings of its runs.
+
+    - "payload": mass, centre of mass and inertia of the object that the arms hold.
+    - "sensors": bias, tool and axes of wrist sensors from samples in which the arms move free;
+      their scales from samples in which the arms hold an object of known mass.
 
     Args:
-        recordings: Recordings of runs in which the arms move the object, or their files.
+        recordings: Recordings of runs, or their files.
         scenario: The scenario of the cell; as recorded by default.
-        use: Joint torques, wrenches of wrist sensors, or both.
+        what: Parameters to identify.
+        use: For a payload: joint torques, wrenches of wrist sensors, or both.
         noise: Standard deviations of the samples; see `Noise`.
         cutoff: Cut-off frequency of the low-pass [Hz].
 
     Raises:
-        IdentificationError: If the recordings do not belong to the cell, or do not determine the
-            object's mass.
+        IdentificationError: If the recordings do not belong to the cell, or do not determine
+            masses.
         RecordingError: If a file cannot be read.
     """
+    if what not in _KINDS:
+        raise UnknownNameError("what", what, [*_KINDS])
     if use not in get_args(Source):
         raise UnknownNameError("use", use, get_args(Source))
+    if what != "payload" and use != "both":
+        raise ArgumentError(f"use is {use!r}, which a payload needs alone; expected none.")
     if not 0.0 < cutoff < float("inf"):
         raise ArgumentError(f"cutoff is {cutoff!r}; expected a positive frequency in Hz.")
     given = [recordings] if isinstance(recordings, (Recording, str, Path)) else list(recordings)
@@ -54,16 +108,16 @@ def identify(
         raise ArgumentError("there are no recordings; expected at least one.")
     loaded = [one if isinstance(one, Recording) else load_recording(one) for one in given]
     cell = cell_of(loaded, None if scenario is None else load_scenario(scenario))
-    inputs = [input_of(one, cell, use) for one in loaded]
-    equations = HeldObject(cell.kinematics, cell.grasps, noise or Noise(), cutoff)
+    return _KINDS[what](_Given(loaded, cell, use, noise or Noise(), cutoff))
+
+
+def _payload(given: _Given) -> PayloadIdentification:
+    recordings, cell, use, noise, cutoff = given
+    inputs = [input_of(one, cell, use) for one in recordings]
+    equations = HeldObject(cell.kinematics, cell.grasps, noise, cutoff)
     payload = equations.identify([one.motion for one in inputs])
     mass = payload.fit.names[0]
-    if payload.fit.factor > _LARGEST:
-        raise IdentificationError(
-            f"no payload explains the recording: residuals are {payload.fit.factor:.3g} times the "
-            f"assumed noise, expected at most {_LARGEST:g}; columns of other joints, other units, "
-            "or forces that the cell does not know."
-        )
+    _require_explained(payload.fit, "payload")
     if mass in payload.fit.unobserved:
         raise IdentificationError(
             f"the recording does not determine the object's mass (standard deviation "
@@ -76,8 +130,62 @@ def identify(
             "wrenches by the arms on the object: their signs may be reversed."
         )
     plant = (
-        plant_object(str(loaded[0].get("scenario_text")))
-        if "applied_torque" in loaded[0]
+        plant_object(str(recordings[0].get("scenario_text")))
+        if "applied_torque" in recordings[0]
         else None
     )
     return PayloadIdentification(cell, payload, inputs, use, equations, plant)
+
+
+def _sensors(given: _Given) -> SensorIdentification:
+    recordings, cell, _, noise, cutoff = given
+    free, held = (
+        [
+            input_of(one, cell, "wrenches", held=holding)
+            for one in recordings
+            if samples_of(one, held=holding).sum() * float(one.get("period_s")) > _LEAST_S
+        ]
+        for holding in (False, True)
+    )
+    if not free and not held:
+        raise IdentificationError(
+            f"the arms neither move free nor hold the object for {_LEAST_S:g} s; expected a "
+            "recording in which they do."
+        )
+    kinematics, sensors, scales = cell.kinematics, [], None
+    tools = sensor_tools(cell.system)
+    if free:
+        motions = [one.motion for one in free]
+        for i in range(len(tools)):
+            found = FreeArm(kinematics, i, noise, cutoff).identify(motions)
+            most = LARGEST_FACTOR if found.fit.white else _NOT_NOISE
+            _require_explained(found.fit, f"tool of arm {found.arm!r}", most)
+            if found.fit.deviations[0] > _LIGHT:
+                raise IdentificationError(
+                    f"the recording does not determine the mass of the tool on the sensor of arm "
+                    f"{found.arm!r}: its standard deviation is {found.fit.deviations[0]:.2g} kg, "
+                    f"expected at most {_LIGHT:g} kg; expected free motion that turns the tool by "
+                    "20 degrees or more about two axes."
+                )
+            sensors.append(found)
+        tools = [one.fit.values[:PER_BODY] for one in sensors]
+    if held:
+        motions = [one.motion for one in held]
+        scales = held_scales(kinematics, cell.grasps, motions, tools, noise, cutoff)
+        _require_explained(scales, "scale of the sensors")
+    return SensorIdentification(cell, sensors, scales, free, held)
+
+
+def _require_explained(fit: Fit, what: str, most: float = LARGEST_FACTOR) -> None:
+    if fit.factor > most:
+        raise IdentificationError(
+            f"no {what} explains the recording: residuals are {fit.factor:.3g} times the "
+            f"assumed noise, expected at most {most:g}; columns of other joints, other "
+            "units, or forces that the cell does not know."
+        )
+
+
+_KINDS: dict[str, Callable[[_Given], Identification]] = {
+    "payload": _payload,
+    "sensors": _sensors,
+}

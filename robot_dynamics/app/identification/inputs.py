@@ -10,11 +10,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
 
 from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario, scenario_of_text
 from robot_dynamics.arrays import Array
+from robot_dynamics.identification.held_object import WRENCH_AXES
 from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
 from robot_dynamics.identification.signals import IdentificationError, without_outliers
 from robot_dynamics.manipulation.system import GraspSystem
@@ -26,6 +28,8 @@ _MISSING = 0.2  # largest part of an arm's samples that may be missing
 _STILL = 0.02  # rad or m: joints that move less do not move
 _GAP, _TURN = 0.02, 0.05  # m, rad: largest disagreement of the arms about the object
 _SATURATED = 0.98  # of the effort limit
+_LET_GO_S = 1.0  # hands that close or open touch the object so long
+_AT_RANGE = 0.01  # largest part of samples at an extreme value
 _LOOKED_AT = 200  # samples of the check of the arms' disagreement
 
 
@@ -95,30 +99,40 @@ def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
     return Cell(scenario, system, [pose_matrix(arm.grasp) for arm in scenario.cell.arms])
 
 
-def input_of(recording: Recording, cell: Cell, source: Source) -> Input:
-    """Return the samples of a recording in which the arms hold the object, and touch nothing else.
+def input_of(
+    recording: Recording,
+    cell: Cell,
+    source: Source | Literal["positions"],
+    *,
+    held: bool = True,
+    allowed: tuple[float, float] = (_GAP, _TURN),
+) -> Input:
+    """Return the samples of a recording in which the arms hold the object, or move free.
+
+    Samples in which the object touches a surface are left out.
 
     Args:
         recording: The recording.
         cell: Its cell.
         source: Measurements that are needed.
+        held: Whether the arms hold the object; else they have let it go for a second.
+        allowed: Largest disagreement of arms about the object that they hold [m, rad].
 
     Raises:
         IdentificationError: If the recording lacks something, or contradicts the cell.
     """
-    system, count = cell.system, len(recording)
+    system = cell.system
     na, k = len(system.joint_names), len(system.arms)
     q = _column(recording, "joint_position", na)
-    torque, origin = _torques(recording, cell) if source != "wrenches" else (None, "")
+    torque, origin = _torques(recording, cell) if source in ("torques", "both") else (None, "")
     wrenches = None
-    if source != "torques":
+    if source in ("wrenches", "both"):
         wrenches = _column(recording, "grasp_wrench", 6 * k)
-    used = _held(recording)
-    if "touched" in recording:
-        used &= ~(np.nan_to_num(recording["touched"].reshape(count, -1)) > 0.0).any(axis=1)
+    used = samples_of(recording, held=held)
     if not used.any():
         raise IdentificationError(
-            "the arms never hold the object in the air; expected a recording in which they do."
+            f"the arms never {'hold the object in the air' if held else 'move free'}; expected a "
+            "recording in which they do."
         )
     saturated = 0.0
     if torque is not None:
@@ -130,6 +144,8 @@ def input_of(recording: Recording, cell: Cell, source: Source) -> Input:
         if values is None:
             continue
         _require_samples(values[used], what, cell)
+        if what == "wrenches":
+            _require_below_range(values[used], cell)
         clean, number = without_outliers(np.where(used[:, None], values, np.nan))
         outliers += number
         signals.append(_evenly(clean, recording[TICK]))
@@ -141,7 +157,8 @@ def input_of(recording: Recording, cell: Cell, source: Source) -> Input:
         None if wrenches is None else signals[-1].reshape(-1, k, 6),
     )
     _require_motion(motion.q)
-    _require_agreement(motion.q, cell)
+    if held:
+        _require_agreement(motion.q, cell, *allowed)
     return Input(motion, origin, float(used.sum()) * period, outliers, saturated)
 
 
@@ -187,11 +204,19 @@ def _shifted(values: Array, by: int) -> Array:
     return found
 
 
-def _held(recording: Recording) -> NDArray[np.bool_]:
-    """Return in which samples (N,) the arms hold the object."""
+def samples_of(recording: Recording, *, held: bool) -> NDArray[np.bool_]:
+    """Return in which samples (N,) the arms hold the object in the air, or move free."""
+    count = len(recording)
     if "holding" in recording:
-        return np.asarray(np.nan_to_num(recording["holding"].ravel()) > 0.0)
-    return np.full(len(recording), bool(recording.metadata.get("holds_object", True)))
+        holding = np.asarray(np.nan_to_num(recording["holding"].ravel()) > 0.0)
+    else:
+        holding = np.full(count, bool(recording.metadata.get("holds_object", True)))
+    if not held:
+        near = round(_LET_GO_S / float(recording.get("period_s")))
+        return ~binary_dilation(holding, iterations=near)
+    if "touched" in recording:
+        holding &= ~(np.nan_to_num(recording["touched"].reshape(count, -1)) > 0.0).any(axis=1)
+    return holding
 
 
 def _require_samples(values: Array, what: str, cell: Cell) -> None:
@@ -206,6 +231,22 @@ def _require_samples(values: Array, what: str, cell: Cell) -> None:
                 f"the {what} of arm {arm.name!r} are missing in {100.0 * missing:.0f} % of the "
                 f"samples; expected at most {100.0 * _MISSING:.0f} %."
             )
+
+
+def _require_below_range(wrenches: Array, cell: Cell) -> None:
+    """Check that noisy wrenches do not stay at their extreme values."""
+    names = [f"{axis} of arm {arm.name!r}" for arm in cell.system.arms for axis in WRENCH_AXES]
+    for name, values in zip(names, wrenches.T, strict=True):
+        known = values[np.isfinite(values)]
+        if len(np.unique(known)) < 0.5 * len(known):  # a coarse resolution, or no noise
+            continue
+        for extreme in (known.min(), known.max()):
+            part = float(np.mean(known == extreme))
+            if part > _AT_RANGE:
+                raise IdentificationError(
+                    f"the wrench component {name} stays at exactly {extreme:.4g} in "
+                    f"{100.0 * part:.0f} % of the samples; expected a sensor below its range."
+                )
 
 
 def _evenly(values: Array, ticks: Array) -> Array:
@@ -229,7 +270,7 @@ def _require_motion(q: Array) -> None:
         )
 
 
-def _require_agreement(q: Array, cell: Cell) -> None:
+def _require_agreement(q: Array, cell: Cell, most: float, most_turn: float) -> None:
     """Check that the arms agree about the object."""
     known = np.flatnonzero(np.isfinite(q).all(axis=1))
     kinematics = cell.kinematics
@@ -244,10 +285,10 @@ def _require_agreement(q: Array, cell: Cell) -> None:
         gap = float(np.median(np.linalg.norm(pose[:, :3, 3] - poses[0][:, :3, 3], axis=1)))
         cosine = 0.5 * (np.einsum("nij,nij->n", pose[:, :3, :3], poses[0][:, :3, :3]) - 1.0)
         turn = float(np.median(np.arccos(np.clip(cosine, -1.0, 1.0))))
-        if gap > _GAP or turn > _TURN:
+        if gap > most or turn > most_turn:
             raise IdentificationError(
                 f"arms {cell.system.arms[0].name!r} and {arm.name!r} disagree about the object by "
                 f"{1e3 * gap:.3g} mm and {np.degrees(turn):.2g} degrees; expected at most "
-                f"{1e3 * _GAP:g} mm and {np.degrees(_TURN):.2g} degrees: joints in the order of "
-                "the scenario, its base placements and its grasps."
+                f"{1e3 * most:g} mm and {np.degrees(most_turn):.2g} degrees: joints in the order "
+                "of the scenario, its base placements and its grasps."
             )

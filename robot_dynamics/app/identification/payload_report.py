@@ -4,19 +4,25 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input, Source
+from robot_dynamics.app.identification.report_parts import (
+    doubts,
+    entry,
+    line,
+    quality,
+    quality_words,
+)
 from robot_dynamics.app.output_files import whole_file, write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import true_system
-from robot_dynamics.app.scenarios.scenario import find_scenario, scenario_of_text
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.files import locate
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
@@ -27,7 +33,6 @@ from robot_dynamics.identification.signals import IdentificationError
 
 _CENTER = "xyz"
 _INERTIA = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
-_LARGE_FACTOR = 2.0  # of residuals over noise, above which the report warns
 _PANELS = 6  # joints in the figure
 
 
@@ -55,18 +60,8 @@ class PayloadIdentification:
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
-        payload, found = self.payload, []
-        fit, (before, after) = payload.fit, payload.held_out
-        if fit.factor > _LARGE_FACTOR:
-            found.append(
-                f"residuals are {fit.factor:.1f} times the assumed noise: arm links, torque "
-                "constants, or the noise differ from what is assumed; deviations are enlarged."
-            )
-        if not fit.white:
-            found.append(
-                f"successive residuals are correlated ({fit.correlation:.2f}): something acts "
-                "that is not in the equations, and deviations are too small."
-            )
+        payload, (before, after) = self.payload, self.payload.held_out
+        found = doubts(payload.fit, "", "arm links, torque constants")
         if after > before:
             found.append(
                 f"the identified payload predicts the held-out part worse ({after:.2f}) than the "
@@ -90,21 +85,15 @@ class PayloadIdentification:
         values, deviations = self.payload.summary
         before = about_center(self.equations.prior)
 
-        def entry(at: int) -> dict[str, float]:
-            return {
-                "value": float(values[at]),
-                "standard_deviation": float(deviations[at]),
-                "before": float(before[at]),
-            }
-
+        found = [entry(*row) for row in zip(values, deviations, before, strict=True)]
         return {
             "scenario": self.cell.scenario.name,
             "source": self.source,
             "torques": self.inputs[0].torques,
             "duration_s": sum(one.seconds for one in self.inputs),
-            "mass_kg": entry(0),
-            "center_m": [entry(1 + i) for i in range(3)],
-            "inertia_about_center_kgm2": {name: entry(4 + i) for i, name in enumerate(_INERTIA)},
+            "mass_kg": found[0],
+            "center_m": found[1:4],
+            "inertia_about_center_kgm2": dict(zip(_INERTIA, found[4:], strict=True)),
             "physically_constrained": self.payload.constrained,
             "nuisance": {
                 name: {"value": float(x), "standard_deviation": float(s)}
@@ -113,10 +102,7 @@ class PayloadIdentification:
                 ]
             },
             "not_observable": list(fit.unobserved),
-            "residual_over_noise": fit.factor,
-            "residual_correlation": fit.correlation,
-            "condition": fit.condition if np.isfinite(fit.condition) else None,
-            "rejected_instants": fit.rejected,
+            **quality(fit),
             "outliers": sum(one.outliers for one in self.inputs),
             "held_out_residual": {
                 "before": self.payload.held_out[0],
@@ -135,13 +121,6 @@ class PayloadIdentification:
         )
         lines = [f"{found['scenario']}: payload from {found['duration_s']:.3g} s of {used}"]
 
-        def line(name: str, one: dict[str, float], unit: str, scale: float = 1.0) -> str:
-            return (
-                f"  {name:<22}{scale * one['value']:11.4f} "
-                f"+- {scale * one['standard_deviation']:.4f} {unit}"
-                f"   (before: {scale * one['before']:.4f})"
-            )
-
         lines.append(line("mass", found["mass_kg"], "kg"))
         lines += [
             line(f"centre of mass {axis}", one, "mm", 1e3)
@@ -151,11 +130,8 @@ class PayloadIdentification:
             line(f"inertia {name}", one, "kg m^2")
             for name, one in found["inertia_about_center_kgm2"].items()
         ]
-        white = "white" if fit.white else "not white"
         lines += [
-            f"  residuals {fit.factor:.2f} times the assumed noise, {white}; condition "
-            f"{fit.condition:.3g}; "
-            f"{fit.rejected} instants and {found['outliers']} values left out",
+            f"  {quality_words(fit, found['outliers'])}",
             f"  held-out part: {self.payload.held_out[0]:.2f} times the noise before, "
             f"{self.payload.held_out[1]:.2f} after",
         ]
@@ -228,18 +204,13 @@ class PayloadIdentification:
         held: dict[str, Any] = {"urdf": urdf.name}
         if scenario.cell.object.mass is not None:
             held["mass"] = self.payload.mass
-        document: dict[str, Any] = {"name": scenario.name, "cell": {"object": held}}
+        changes: dict[str, Any] = {"cell.object": held}
         if self.plant is not None:
-            document["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
-        if base is not None:
-            document = {"extends": _beside(Path(find_scenario(base)), place), **document}
-        else:
-            document = _merged(yaml.safe_load(scenario.text()), document)
-        header = "# The object as identified from recordings by `robot_dynamics identify`.\n"
+            changes["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
+        header = "The object as identified from recordings by `robot_dynamics identify`."
         with whole_file(urdf) as part:
             part.write_text(text, encoding="utf-8")
-        with whole_file(place) as part:
-            part.write_text(header + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        write_corrected(place, base, scenario, changes, header)
         return [place, urdf]
 
 
@@ -293,15 +264,3 @@ def _with_inertia(path: Path, values: Array) -> str:
         other.remove(other.find("inertial"))
     above = original[: original.index(f"<{root.tag}")]
     return f"{above}{etree.tostring(root, encoding='unicode', with_tail=False)}\n"
-
-
-def _beside(base: Path, place: Path) -> str:
-    return os.path.relpath(base.resolve(), place.resolve().parent)
-
-
-def _merged(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    found = dict(document)
-    for key, value in changes.items():
-        old = found.get(key)
-        found[key] = _merged(old, value) if isinstance(old, dict) else value
-    return found
