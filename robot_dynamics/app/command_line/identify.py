@@ -19,10 +19,11 @@ def add_identify(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "identify",
-        help="identify the held object or the wrist sensors from recordings",
+        help="identify payload, wrist sensors or arms from recordings",
         description="Identify the object that the arms hold: mass, centre of mass and inertia, by "
         "joint torques, wrenches of wrist sensors, or both. Or the wrist sensors: bias, tool and "
-        "axes where the arms move free, and scale where they hold an object of known mass. Prints "
+        "axes where the arms move free, and scale where they hold an object of known mass. Or the "
+        "arms: links, friction and rotors, by joint torques where they move free. Prints "
         "each value with its standard deviation, and the parameters that are not observable. Ends "
         "with status 2, and writes nothing, if the recording is of other arms or does not "
         "determine the masses.",
@@ -37,7 +38,7 @@ def add_identify(commands: Any) -> None:
     )
     parser.add_argument(
         "--what",
-        choices=("payload", "sensors"),
+        choices=("payload", "sensors", "arms"),
         default="payload",
         help="parameters to identify (default: %(default)s)",
     )
@@ -46,6 +47,11 @@ def add_identify(commands: Any) -> None:
         choices=("torques", "wrenches", "both"),
         default="both",
         help="measurements of a payload to use (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--no-armature",
+        action="store_true",
+        help="keep the inertia of the drives' rotors as described, of arms",
     )
     parser.add_argument(
         "--noise",
@@ -64,7 +70,8 @@ def add_identify(commands: Any) -> None:
         "--output",
         type=place,
         metavar="FILE",
-        help="write the corrected scenario there, and the URDF of an identified object beside it",
+        help="write the corrected scenario there, and the URDFs of an identified object or arms "
+        "beside it",
     )
     parser.set_defaults(run=_run)
 
@@ -87,13 +94,14 @@ def _run(options: argparse.Namespace) -> int:
         if options.output.resolve() == base.resolve():
             raise OutputError(f"{options.output}: is the scenario itself, expected another file.")
     noise = Noise(**_noise(options.noise))
+    own: dict[str, Any] = {"what": options.what, "use": options.use}
+    own["armature"] = not options.no_armature
     found = identify(
         options.files,
         options.scenario,
-        what=options.what,
-        use=options.use,
         noise=noise,
         cutoff=options.cutoff or CUTOFF,
+        **own,
     )
     print("\n".join(found.lines))
     for sentence in found.warnings:
