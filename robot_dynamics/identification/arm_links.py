@@ -37,7 +37,7 @@ from robot_dynamics.dynamics.inertial_parameters import (
 )
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
-from robot_dynamics.identification.joint_friction import JointFriction
+from robot_dynamics.identification.joint_friction import JointFriction, is_slow
 from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import PARAMETERS, Noise, RecordedMotion
 from robot_dynamics.identification.signals import Filters, IdentificationError
@@ -230,19 +230,26 @@ class ArmEquations:
         values[: self._unknowns] = self.base.matrix @ self.described
         return values
 
-    def information(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-        """Return whitened columns (N, n, u) at states (N, nv), and torques (N, n).
+    def information(self, q: Array, qd: Array, qdd: Array, period: float) -> tuple[Array, Array]:
+        """Return what samples tell about the unknowns (u, u), and their torques (N, n).
 
-        These are the columns of the fit without its low-pass, for planning of motions; the torques
-        are those of the description.
+        The torques are those of the description.
+
+        Args:
+            q: Positions (N, nv) of the robot.
+            qd: Velocities (N, nv).
+            qdd: Accelerations (N, nv).
+            period: Time between samples of a recording [s].
         """
-        A = self._matrix(q, qd, qdd)
+        A, speeds = self._matrix(q, qd, qdd), qd[:, self._index]
         tau = A @ self._prior(self.friction.first_guess())[0]
         if not self._with_armature:
             tau += self._armature * qdd[:, self._index]
         noise = self._noise.torque**2 + (self._noise.torque_fraction * tau) ** 2
-        at_rest = self.friction.variance_at_rest(qd[:, self._index], self.friction.first_guess())
-        return A / np.sqrt(noise + at_rest)[..., None], tau
+        covariance = self._covariance(q, noise, Filters(period, self._cutoff))
+        A[is_slow(speeds)] = 0.0
+        A = np.linalg.solve(np.linalg.cholesky(covariance), A).reshape(-1, A.shape[2])
+        return A.T @ A, tau
 
     def deviations_before(self) -> Array:
         """Standard deviations of all unknowns before a recording (u,)."""
@@ -326,13 +333,18 @@ class ArmEquations:
         variance = self.friction.variance(
             motion.torque, qd[:, self._index], guess, self._noise, filters
         )
-        D = self.robot.inertia_matrix(q)[:, self._index[:, None], self._index]
-        ratio = filters.noise_of_derivative(2) / filters.noise
-        covariance = self._noise.position**2 * ratio * (D @ np.swapaxes(D, 1, 2))
-        diagonal = np.arange(len(self._joints))
-        covariance[:, diagonal, diagonal] += variance
+        covariance = self._covariance(q, variance, filters)
         unknown |= ~np.isfinite(covariance).all(axis=(1, 2)) | ~np.isfinite(y).all(axis=1)
         return self._matrix(q, qd, qdd), y, covariance, unknown
+
+    def _covariance(self, q: Array, variance: Array, filters: Filters) -> Array:
+        """Return the covariance (N, n, n) of torques less predictions, with that of positions."""
+        D = self.robot.inertia_matrix(q)[:, self._index[:, None], self._index]
+        ratio = filters.noise_of_derivative(2) / filters.noise
+        covariance: Array = self._noise.position**2 * ratio * (D @ np.swapaxes(D, 1, 2))
+        diagonal = np.arange(len(self._joints))
+        covariance[:, diagonal, diagonal] += variance
+        return covariance
 
     def _consistent(self, fit: Fit) -> Array:
         """Return standard parameters and armatures, of bodies of positive mass, for a fit.

@@ -78,7 +78,7 @@ class JointFriction:
     def columns(self, speeds: Array) -> Array:
         """Return the factors (N, n, 3 n) of the unknowns in the torques at speeds (N, n)."""
         n = speeds.shape[1]
-        direction = np.where(_slow(speeds), 0.0, np.sign(speeds))
+        direction = np.where(is_slow(speeds), 0.0, np.sign(speeds))
         found, joint = np.zeros((len(speeds), n, 3 * n)), np.arange(n)
         found[:, joint, joint] = speeds
         found[:, joint, n + joint] = direction
@@ -104,17 +104,14 @@ class JointFriction:
         smooth = filters.differentiate(torque)[0]
         found: Array = noise.torque**2 + (noise.torque_fraction * smooth) ** 2
         saturated = np.abs(smooth) > _SATURATED * self._limits
-        for size, where in ((guess, _slow(speeds)), (self.effort, saturated)):
+        for size, where in ((guess, is_slow(speeds)), (self.effort, saturated)):
             length = _episodes(where) / filters.stride
             found += np.where(where, size**2 / 3.0 * length, 0.0) / filters.noise
         return found
 
-    def variance_at_rest(self, speeds: Array, guess: Array) -> Array:
-        """Return the variance of friction (N, n) in joints whose speed (N, n) is about zero."""
-        return np.where(_slow(speeds), guess**2 / 3.0, 0.0)
 
-
-def _slow(speeds: Array) -> NDArray[np.bool_]:
+def is_slow(speeds: Array) -> NDArray[np.bool_]:
+    """Return where the friction of joints at some speeds is unknown."""
     return np.asarray(np.abs(speeds) <= _SLOW)
 
 

@@ -27,6 +27,7 @@ from robot_dynamics.app.command_line.arguments import (
     positive,
 )
 from robot_dynamics.app.command_line.convert import add_convert
+from robot_dynamics.app.command_line.excite import add_excite
 from robot_dynamics.app.command_line.identify import add_identify
 from robot_dynamics.app.command_line.study import add_study
 from robot_dynamics.app.command_line.view import add_render, add_view
@@ -196,6 +197,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
 
     _add_drill(commands)
     add_identify(commands)
+    add_excite(commands)
     _add_inspect(commands)
     add_convert(commands)
     _add_plot(commands)
