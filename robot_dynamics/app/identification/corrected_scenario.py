@@ -73,7 +73,11 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
     outline = yaml.safe_dump(document, sort_keys=False)
     if not lists:
         return outline
-    wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in changes.items()])
+    absolute = {
+        key: str(place.resolve().parent / value) if key.endswith(".urdf") else value
+        for key, value in changes.items()
+    }
+    wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in absolute.items()])
     copied = outline
     for key, own in lists.items():
         copied = _filled(copied, key, _copied_list(base, place, key, own))
