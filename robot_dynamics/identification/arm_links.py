@@ -91,6 +91,16 @@ class ArmLinks:
         found = self.standard[PER_BODY * len(self.bodies) :]
         return found if len(found) else None
 
+    @property
+    def armature_known(self) -> NDArray[np.bool_]:
+        """Whether each armature (n,) acts on the torques in a way of its own.
+
+        Else that of the description decides about its part in a combination.
+        """
+        M, first = self.base.matrix != 0.0, PER_BODY * len(self.bodies)
+        alone = M[M.sum(axis=1) == 1]
+        return np.asarray(alone[:, first:].any(axis=0))
+
     def of_joints(self, kind: str) -> tuple[Array, Array]:
         """Return estimates (n,) and standard deviations (n,) of one value of each joint.
 

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links, rotors and friction of arms: base parameters, bodies of positive mass, written files."""
 
+import json
+
 import numpy as np
 import pytest
 
 import robot_dynamics as rd
+from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.dynamics.inertial_parameters import is_physical
 from robot_dynamics.identification.arm_links import ArmEquations
 from robot_dynamics.identification.motion import Noise, RecordedMotion
@@ -101,6 +106,8 @@ def test_full_parameters_are_of_bodies_of_positive_mass(equations, found):
     off = equations.base.matrix @ found.standard - found.fit.values[:count]
     assert (np.abs(off) < found.fit.deviations[:count]).all()
     assert (found.armature >= 0.0).all()
+    # A rotor of this arm acts as the inertia of the link that it turns.
+    assert not found.armature_known.any()
 
 
 def test_base_parameters_equal_those_of_plain_least_squares(equations):
@@ -156,3 +163,81 @@ def test_short_motions_are_refused(equations):
     short = RecordedMotion(PERIOD, whole.q[:250], whole.torque[:250], None)
     with pytest.raises(IdentificationError, match="instants of the arm of 'shoulder'"):
         equations.identify([short])
+
+
+@pytest.fixture(scope="module")
+def cell():
+    """Return a recording of our left arm, whose links are 10 % too heavy, in free motion."""
+    scenario = rd.load_scenario("lift_box")
+    system = build_system(scenario)
+    robot = rd.Robot(build_system(scenario, 1.1).arms_alone)
+    rng, time = np.random.default_rng(4), PERIOD * np.arange(2500)[:, None]
+    w = 2.0 * np.pi * np.array([[0.3], [0.7], [1.1]]) * rng.uniform(0.7, 1.3, 7)
+    a, phase = np.array([[0.7], [0.3], [0.15]]), rng.uniform(0.0, 6.0, (3, 7))
+    angle = w * time[:, None] + phase
+    q, qd, qdd = np.tile(system.posture, (len(time), 1)), *np.zeros((2, len(time), 14))
+    q[:, :7] += (a * np.sin(angle)).sum(axis=1)
+    qd[:, :7] = (a * w * np.cos(angle)).sum(axis=1)
+    qdd[:, :7] = (-a * w**2 * np.sin(angle)).sum(axis=1)
+    torque = robot.inverse_dynamics(q, qd, qdd) + 0.5 * np.sign(qd) + 0.3 * qd
+    torque += 0.1 * rng.normal(size=torque.shape)
+    mean = 0.5 * (torque + np.vstack([torque[:1], torque[:-1]]))
+    columns = {
+        "tick": np.arange(len(time), dtype=float),
+        "joint_position": q + 1e-4 * rng.normal(size=q.shape),
+        "applied_torque": mean,
+    }
+    metadata = {
+        "scenario": "lift_box",
+        "scenario_text": scenario.text(),
+        "joints": list(system.joint_names),
+        "period_s": PERIOD,
+        "holds_object": False,
+    }
+    return Recording(columns, metadata), robot
+
+
+def test_the_corrected_cell_predicts_the_torques(cell, tmp_path):
+    """The command writes a scenario and a URDF, comments kept, of the arm that moved."""
+    recording, true = cell
+    recording.save(tmp_path / "run.npz")
+    place, report = tmp_path / "corrected.yaml", tmp_path / "report.json"
+    arguments = ["identify", str(tmp_path / "run.npz"), "--scenario", "lift_box"]
+    arguments += ["--what", "arms", "--no-armature", "--output", str(place), "--json", str(report)]
+    assert main(arguments) == 0
+    found = json.loads(report.read_text())
+    assert list(found["arms"]) == ["left"]
+    assert any("arm 'right' was not identified" in one for one in found["warnings"])
+    residual = found["arms"]["left"]["held_out_residual"]
+    assert residual["after"] < 1.5 < 5.0 < residual["before"]
+    urdf = tmp_path / "corrected_robot.urdf"
+    assert urdf.read_text().count("<!--") > 5
+    corrected = rd.Robot(build_system(rd.load_scenario(place)).arms_alone)
+    rng = np.random.default_rng(5)
+    q, qd, qdd = rng.uniform(-1.0, 1.0, (3, 100, 14))
+    off, before = (
+        one.inverse_dynamics(q, qd, qdd)[:, :7] - true.inverse_dynamics(q, qd, qdd)[:, :7]
+        for one in (corrected, rd.Robot(build_system(rd.load_scenario("lift_box")).arms_alone))
+    )
+    assert np.sqrt(np.mean(off**2)) < 0.03 < 0.5 < np.sqrt(np.mean(before**2))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"applied_torque": -1.0}, "no links of positive mass explain"),
+        ({"joint_position": 0.0}, "the joints move by at most"),
+        ({"holds_object": True}, "never move free"),
+    ],
+)
+def test_poor_recordings_of_arms_are_refused_in_a_sentence(cell, change, said):
+    """Reversed torques, arms at rest, and arms that hold the object."""
+    recording, _ = cell
+    columns, metadata = dict(recording.columns), dict(recording.metadata)
+    for name, value in change.items():
+        if name in columns:
+            columns[name] = value * columns[name]
+        else:
+            metadata[name] = value
+    with pytest.raises(IdentificationError, match=said):
+        rd.identify(Recording(columns, metadata), what="arms", armature=False)

@@ -105,6 +105,8 @@ class ArmIdentification:
             for i, (joint, *friction) in enumerate(zip(links.joints, *columns, strict=True)):
                 text = "".join(f"{f'{x:.4f} +- {d:.4f}':>20}" for x, d in friction)
                 rotor = "as described" if armature is None else f"{armature[i]:.4f}"
+                if armature is not None and not links.armature_known[i]:
+                    rotor = "not alone"
                 lines.append(f"    {joint:<22}{text}{rotor:>12}")
             outliers = sum(one.outliers for one in self.inputs)
             before, after, consistent = links.held_out
