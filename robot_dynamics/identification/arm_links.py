@@ -48,6 +48,7 @@ _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
 _LIGHT = 1e-3  # least mass that the prior assumes, over that of all bodies
 _STRENGTH = 0.1  # of the description, where the data leave a choice
 _ROUNDING = 1e-9  # of the prior's variance, for the inverse of a covariance
+_THIN = 1e-4  # of a pseudo-inertia over mass and size: a body that is a point or a rod
 _ROTOR = 0.1  # root of the armature over its usual size, at the start of an iteration
 _TOLERANCES: dict[str, Any] = {"ftol": 1e-4, "xtol": 1e-4, "max_nfev": 200}
 _STEP = 1e-5  # of finite differences of log-Cholesky coordinates
@@ -369,10 +370,13 @@ class ArmEquations:
         M = L.T @ (self.base.matrix / units[:, None])
         target = L.T @ (fit.values[:r] / units)
         mass, radius = self._bodies_before()
-        # Of balls of some size about the description's centres: a point or a rod has no theta.
         J = pseudo_inertia(self.described[:count].reshape(-1, PER_BODY))
         J[:, 3, 3] = mass
-        J[:, [0, 1, 2], [0, 1, 2]] += (0.1 * mass * radius**2)[:, None]
+        # A point or a rod has no theta: it becomes a ball of that size about its centre.
+        size = np.stack([radius, radius, radius, np.ones_like(radius)], axis=1)
+        scaled = J / mass[:, None, None] / (size[:, :, None] * size[:, None, :])
+        thin = np.linalg.eigvalsh(scaled)[:, 0] < _THIN
+        J[:, [0, 1, 2], [0, 1, 2]] += (0.1 * thin * mass * radius**2)[:, None]
         theta = log_cholesky(of_pseudo_inertia(J))
         armature, rotor = self.described[count:], self._uncertainty()[count:]
         weights = np.ones_like(theta)

@@ -212,6 +212,10 @@ def test_the_corrected_cell_predicts_the_torques(cell, tmp_path):
     assert residual["after"] < 1.5 < 5.0 < residual["before"]
     urdf = tmp_path / "corrected_robot.urdf"
     assert urdf.read_text().count("<!--") > 5
+    links = rd.load_description(urdf).mechanism.links
+    # The mass of the first link, which turns about the vertical, is not in the torques.
+    mass = next(one.mass for one in links if one.name == "left_link1")
+    assert mass == pytest.approx(3.9, rel=0.1)
     corrected = rd.Robot(build_system(rd.load_scenario(place)).arms_alone)
     rng = np.random.default_rng(5)
     q, qd, qdd = rng.uniform(-1.0, 1.0, (3, 100, 14))
