@@ -12,8 +12,8 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 
-# A parameter is observable if the data reduce its prior standard deviation to this part.
-_OBSERVED = 0.3
+#: A parameter is observable if the data reduce its prior standard deviation to this part.
+OBSERVED = 0.3
 _REJECTED = 5.0  # standard deviations of a residual row
 _ROUNDS = 3  # of rejection
 _HELD_OUT = 0.25  # part of the rows that verifies
@@ -56,7 +56,7 @@ class Fit:
     @property
     def unobserved(self) -> tuple[str, ...]:
         """Names of the parameters that the data say little or nothing about."""
-        poor = self.deviations > _OBSERVED * self.prior_deviations
+        poor = self.deviations > OBSERVED * self.prior_deviations
         return tuple(name for name, one in zip(self.names, poor, strict=True) if one)
 
     @property

@@ -250,8 +250,7 @@ class FreeArm:
             )
             x = fit.values[-len(x) :]
             if turning:
-                R: Array = Rotation.from_rotvec(fit.values[:3]).as_matrix() @ axes.R
-                axes = _Axes(axes.s, R)
+                axes = _Axes(axes.s, Rotation.from_rotvec(fit.values[:3]).as_matrix() @ axes.R)
         return axes, fit
 
     def _factor(self, rows: _Rows, x: Array, filters: Filters) -> Array:
@@ -259,8 +258,7 @@ class FreeArm:
         D = inertia_matrix(x[:PER_BODY]) @ rows.J
         ratio = filters.noise_of_derivative(2) / filters.noise
         covariance = self._noise.position**2 * ratio * (D @ np.swapaxes(D, 1, 2))
-        found: Array = np.linalg.cholesky(covariance + np.diag(self._noise.wrench**2))
-        return found
+        return np.asarray(np.linalg.cholesky(covariance + np.diag(self._noise.wrench**2)))
 
     def _size(self, rows: _Rows, axes: _Axes, x: Array, filters: Filters) -> float:
         """Return the residual over the noise of rows that tool and bias `x` (16,) predict."""

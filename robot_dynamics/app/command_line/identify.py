@@ -19,14 +19,15 @@ def add_identify(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "identify",
-        help="identify payload, wrist sensors or arms from recordings",
+        help="identify payload, arms, wrist sensors or frames from recordings",
         description="Identify the object that the arms hold: mass, centre of mass and inertia, by "
-        "joint torques, wrenches of wrist sensors, or both. Or the wrist sensors: bias, tool and "
-        "axes where the arms move free, and scale where they hold an object of known mass. Or the "
-        "arms: links, friction and rotors, by joint torques where they move free. Prints "
-        "each value with its standard deviation, and the parameters that are not observable. Ends "
-        "with status 2, and writes nothing, if the recording is of other arms or does not "
-        "determine the masses.",
+        "joint torques, wrenches of wrist sensors, or both. Or the arms: links, friction and "
+        "rotors by joint torques where they move free. Or the wrist sensors: bias, tool and "
+        "axes where the arms move free, and scale where they hold an object of known mass. Or "
+        "frames: base placements and grasps by joint positions while the arms hold the object; "
+        "offsets: offsets of joints as well. Prints each value with its standard deviation, and "
+        "the parameters that are not observable. Ends with status 2, and writes nothing, if the "
+        "recording is of other arms or does not determine the masses.",
     )
     parser.add_argument(
         "files", nargs="+", type=place, metavar="RECORDING", help=".npz, .mcap, bag or run folder"
@@ -38,7 +39,7 @@ def add_identify(commands: Any) -> None:
     )
     parser.add_argument(
         "--what",
-        choices=("payload", "sensors", "arms"),
+        choices=("payload", "arms", "sensors", "frames", "offsets"),
         default="payload",
         help="parameters to identify (default: %(default)s)",
     )

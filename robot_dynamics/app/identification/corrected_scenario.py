@@ -22,6 +22,15 @@ from robot_dynamics.description.files import locate
 from robot_dynamics.errors import RobotDynamicsError
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes mappings in lines, and lists of numbers on one."""
+
+
+_Dumper.add_representer(
+    list, lambda self, values: self.represent_sequence("tag:yaml.org,2002:seq", values, True)
+)
+
+
 def write_corrected(
     place: Path,
     base: str | Path | None,
@@ -70,7 +79,7 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
             lists.setdefault(of_list[1], {})[of_list[2]] = value
             value = f"<{of_list[1]}>"
         _set(document, (of_list[1] if of_list else key).split("."), value)
-    outline = yaml.safe_dump(document, sort_keys=False)
+    outline = yaml.dump(document, Dumper=_Dumper, sort_keys=False)
     if not lists:
         return outline
     absolute = {
@@ -79,10 +88,13 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
     }
     wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in absolute.items()])
     copied = outline
-    for key, own in lists.items():
-        copied = _filled(copied, key, _copied_list(base, place, key, own))
-    if _means(copied, place, wanted):
-        return copied
+    try:
+        for key, own in lists.items():
+            copied = _filled(copied, key, _copied_list(base, place, key, own))
+        if _means(copied, place, wanted):
+            return copied
+    except yaml.YAMLError:  # anchors or styles that edits of the text do not know
+        pass
     plain = yaml.safe_load(wanted.text())
     for key in lists:
         values = plain
@@ -158,20 +170,24 @@ def _with_value(text: str, names: list[str], value: Any) -> str:
     """Return the text of a file with another value, or one more, of a mapping with entries."""
     pair = _pair(text, names)
     if pair is not None:
-        return text[: pair[1].start_mark.index] + _flow(value) + text[pair[1].end_mark.index :]
+        return f"{text[: pair[0].end_mark.index]}: {_flow(value)}{text[_end(pair[1]) :]}"
     parent = _pair(text, names[:-1])
     if parent is None:
         return _with_value(text, names[:-1], {names[-1]: value})
-    first, (_, last) = parent[1].start_mark, parent[1].value[-1]
-    more, at = f"{names[-1]}: {_flow(value)}", last.end_mark.index
+    more, at = f"{names[-1]}: {_flow(value)}", _end(parent[1].value[-1][1])
     if parent[1].flow_style:
         return f"{text[:at]}, {more}{text[at:]}"
-    if isinstance(last, yaml.CollectionNode) and not last.flow_style:  # its end is further on
-        at = first.index
-        return f"{text[:at]}{more}\n{' ' * first.column}{text[at:]}"
     at = text.find("\n", at)  # after a comment
     at = len(text) if at < 0 else at
-    return f"{text[:at]}\n{' ' * first.column}{more}{text[at:]}"
+    return f"{text[:at]}\n{' ' * parent[1].start_mark.column}{more}{text[at:]}"
+
+
+def _end(node: yaml.Node) -> int:
+    """Return the index after a value; the mark of a block is at the next value."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)
 
 
 def _flow(value: Any) -> str:

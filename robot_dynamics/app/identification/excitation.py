@@ -269,7 +269,7 @@ class _Planner:
         rows = [path.at(float(time)) for time in times]
         for every, values in zip(states, zip(*rows, strict=True), strict=True):
             every[:, self._v] = values
-        information, tau = self._equations.information(*states, period)
+        information, tau = self._equations.information(states[0], states[1], states[2], period)
         return information * (path.duration / count / period), tau
 
     def _gain(self, end: Array, speed: float) -> float:

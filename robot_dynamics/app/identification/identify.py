@@ -5,22 +5,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
 
 import numpy as np
 
 from robot_dynamics.app.identification.arm_report import ArmIdentification, motion_of
+from robot_dynamics.app.identification.frame_report import FrameIdentification
 from robot_dynamics.app.identification.inputs import Cell, Source, cell_of, input_of, samples_of
 from robot_dynamics.app.identification.payload_report import PayloadIdentification, plant_object
 from robot_dynamics.app.identification.report_parts import LARGEST_FACTOR
 from robot_dynamics.app.identification.sensor_report import SensorIdentification
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import load_recording
-from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
+from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario, scenario_of_text
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.identification.arm_links import ArmEquations, ArmLinks
+from robot_dynamics.identification.closed_chain import ClosedChain
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.least_squares import Fit
 from robot_dynamics.identification.motion import Noise, sensor_tools
@@ -31,9 +35,13 @@ from robot_dynamics.robot import Robot
 #: Cut-off frequency of the low-pass [Hz], well above that of motions of arms.
 CUTOFF = 5.0
 #: Parameters to identify.
-What = Literal["payload", "sensors", "arms"]
-Identification = PayloadIdentification | SensorIdentification | ArmIdentification
+What = Literal["payload", "arms", "sensors", "frames", "offsets"]
+Identification = (
+    PayloadIdentification | ArmIdentification | SensorIdentification | FrameIdentification
+)
 
+# Largest disagreement of arms about the object that frames correct [m, rad].
+_FAR, _FAR_TURNED = 0.1, 0.2
 _LEAST_S = 2.0  # of free motion or of holding that is used
 _NOT_NOISE = 3.0  # residual over noise that no noise explains if residuals are not white
 _LEAST_WAY = 0.1  # rad or m: joints of an arm that is identified move as far
@@ -87,6 +95,16 @@ def identify(
 ) -> ArmIdentification: ...
 
 
+@overload
+def identify(
+    recordings: Recording | str | Path | Iterable[Recording | str | Path],
+    scenario: Scenario | str | Path | None = None,
+    *,
+    what: Literal["frames", "offsets"],
+    noise: Noise | None = None,
+) -> FrameIdentification: ...
+
+
 def identify(
     recordings: Recording | str | Path | Iterable[Recording | str | Path],
     scenario: Scenario | str | Path | None = None,
@@ -104,6 +122,8 @@ def identify(
       their scales from samples in which the arms hold an object of known mass.
     - "arms": inertial parameters of the links, friction and rotors of the joints from torques in
       samples in which the arms move free; of each arm that moves.
+    - "frames": base placements and grasps from joint positions while the arms hold the object.
+    - "offsets": the same, and offsets of the joints' positions.
 
     Args:
         recordings: Recordings of runs, or their files.
@@ -143,7 +163,8 @@ def _payload(given: _Given) -> PayloadIdentification:
     equations = HeldObject(cell.kinematics, cell.grasps, noise, cutoff)
     payload = equations.identify([one.motion for one in inputs])
     mass = payload.fit.names[0]
-    _require_explained(payload.fit, "payload")
+    if payload.fit.factor > LARGEST_FACTOR:  # less is warned of: links are not as described
+        raise _unexplained(payload.fit, "payload", LARGEST_FACTOR)
     if mass in payload.fit.unobserved:
         raise IdentificationError(
             f"the recording does not determine the object's mass (standard deviation "
@@ -184,8 +205,7 @@ def _sensors(given: _Given) -> SensorIdentification:
         motions = [one.motion for one in free]
         for i in range(len(tools)):
             found = FreeArm(kinematics, i, noise, cutoff).identify(motions)
-            most = LARGEST_FACTOR if found.fit.white else _NOT_NOISE
-            _require_explained(found.fit, f"tool of arm {found.arm!r}", most)
+            _require_explained(found.fit, f"tool of arm {found.arm!r}")
             if found.fit.deviations[0] > _LIGHT:
                 raise IdentificationError(
                     f"the recording does not determine the mass of the tool on the sensor of arm "
@@ -219,7 +239,8 @@ def _arms(given: _Given) -> ArmIdentification:
             continue
         equations = ArmEquations(robot, arm.joints, noise, cutoff, armature=armature)
         links = equations.identify(motions)
-        _require_explained(links.fit, f"arm {arm.name!r}")
+        if links.fit.factor > LARGEST_FACTOR:
+            raise _unexplained(links.fit, f"arm {arm.name!r}", LARGEST_FACTOR)
         _, after, consistent = links.held_out
         if consistent > max(_WORSE * after, LARGEST_FACTOR):
             raise IdentificationError(
@@ -234,17 +255,51 @@ def _arms(given: _Given) -> ArmIdentification:
     return ArmIdentification(cell, arms, inputs, excluded)
 
 
-def _require_explained(fit: Fit, what: str, most: float = LARGEST_FACTOR) -> None:
+def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
+    recordings, cell, noise = given.recordings, given.cell, given.noise
+    if cell.system.object_loop_joint is not None:
+        raise IdentificationError("the object has a joint; expected a rigid object.")
+    inputs = [input_of(one, cell, "positions", allowed=(_FAR, _FAR_TURNED)) for one in recordings]
+    links = [
+        {part.prefix + link.name for link in part.description.mechanism.links}
+        for part in placed_robots(cell.scenario.cell)
+    ]
+    equations = ClosedChain(
+        cell.kinematics,
+        [next(j for j, own in enumerate(links) if arm.tool in own) for arm in cell.system.arms],
+        [pose_matrix(robot) for robot in cell.scenario.cell.robots],
+        cell.grasps,
+        noise.position,
+        offsets=offsets,
+    )
+    frames = equations.identify([one.motion for one in inputs])
+    _require_explained(frames.fit, "base placement or grasp")
+    plant = (
+        scenario_of_text(str(recordings[0].get("scenario_text")))
+        if "applied_torque" in recordings[0]
+        else None
+    )
+    return FrameIdentification(cell, frames, equations, inputs, plant)
+
+
+def _require_explained(fit: Fit, what: str) -> None:
+    most = LARGEST_FACTOR if fit.white else _NOT_NOISE
     if fit.factor > most:
-        raise IdentificationError(
-            f"no {what} explains the recording: residuals are {fit.factor:.3g} times the "
-            f"assumed noise, expected at most {most:g}; columns of other joints, other "
-            "units, or forces that the cell does not know."
-        )
+        raise _unexplained(fit, what, most)
+
+
+def _unexplained(fit: Fit, what: str, most: float) -> IdentificationError:
+    return IdentificationError(
+        f"no {what} explains the recording: residuals are {fit.factor:.3g} times the assumed "
+        f"noise, expected at most {most:g}; columns of other joints, other units, or effects that "
+        "the cell does not know."
+    )
 
 
 _KINDS: dict[str, Callable[[_Given], Identification]] = {
     "payload": _payload,
     "sensors": _sensors,
     "arms": _arms,
+    "frames": _frames,
+    "offsets": partial(_frames, offsets=True),
 }

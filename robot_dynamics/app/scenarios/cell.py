@@ -48,6 +48,7 @@ from robot_dynamics.manipulation.settings import (
     ObjectJointSettings,
     ObjectSettings,
     PoseSettings,
+    RobotSettings,
 )
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build
@@ -61,7 +62,14 @@ _OBJECT_JOINT = "object_joint"
 
 
 #: Settings with a pose: in the world, in the object or relative to the believed pose.
-Placed = PoseSettings | ObjectSettings | ObjectJointSettings | SurfaceSettings | PartSettings
+Placed = (
+    PoseSettings
+    | RobotSettings
+    | ObjectSettings
+    | ObjectJointSettings
+    | SurfaceSettings
+    | PartSettings
+)
 
 
 def pose_matrix(settings: Placed) -> Array:
