@@ -66,9 +66,9 @@ class Excitation:
         """The result as text."""
         worst = np.argsort(self.shares)[::-1][:3]
         least = ", ".join(f"{self.names[i]} {100.0 * self.shares[i]:.2g} %" for i in worst)
+        count = f"{len(self.moves)} move{'s' * (len(self.moves) != 1)}"
         return [
-            f"{self.scenario.name}: {len(self.moves)} moves of arm {self.arm!r} in "
-            f"{self.duration:.3g} s",
+            f"{self.scenario.name}: {count} of arm {self.arm!r} in {self.duration:.3g} s",
             f"  expected standard deviations: {100.0 * self.shares.max():.2g} % of those before "
             f"at most, {100.0 * float(np.median(self.shares)):.2g} % in the median",
             f"  least observable: {least}",
