@@ -37,7 +37,7 @@ from robot_dynamics.dynamics.inertial_parameters import (
 )
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
-from robot_dynamics.identification.joint_friction import JointFriction, is_slow
+from robot_dynamics.identification.fitted_friction import FittedFriction, is_slow
 from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import PARAMETERS, Noise, RecordedMotion
 from robot_dynamics.identification.signals import Filters, IdentificationError
@@ -167,7 +167,7 @@ class ArmEquations:
             return Y / scales[:, None]
 
         self.base = base_parameters(random_regressor, units[: len(self.described)])
-        self.friction = JointFriction(model, joints)
+        self.friction = FittedFriction(model, joints)
         every = [f"{what} of {body}" for body in self.bodies for what in PARAMETERS]
         every += [f"armature of {name}" for name in joints]
         self.names = (

@@ -22,7 +22,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters, is_physical
 from robot_dynamics.dynamics.regressor import PER_BODY
-from robot_dynamics.identification.joint_friction import JointFriction
+from robot_dynamics.identification.fitted_friction import FittedFriction
 from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import (
     PARAMETERS,
@@ -88,7 +88,7 @@ class HeldObject:
         self._joints = system.joint_names
         at = slice(PER_BODY * system.object_body, PER_BODY * (system.object_body + 1))
         self.prior = inertial_parameters(system.model)[at]
-        self._friction = JointFriction(system.model, self._joints)
+        self._friction = FittedFriction(system.model, self._joints)
         self.names = (
             *PARAMETERS,
             *self._friction.names,

@@ -15,8 +15,9 @@ from robot_dynamics.errors import ArgumentError, UnknownNameError
 
 @pytest.fixture(scope="module")
 def planned():
-    """Return a short motion of our left arm."""
-    return excite("pick_and_place", "left", longest_s=3.0)
+    """Return a short motion of our left arm, with drives of 40 % of their torque."""
+    weak = rd.load_scenario("pick_and_place", ["safety.effort_fraction=0.4"])
+    return excite(weak, "left", longest_s=3.0)
 
 
 def test_moves_are_within_all_limits(planned):
@@ -34,19 +35,21 @@ def test_moves_are_within_all_limits(planned):
         assert (states[0, :, :7] < limits["upper"][:7]).all()
         assert (np.abs(states[1, :, :7]) <= 0.9 * limits["velocity"][:7] + 1e-9).all()
         torque = np.abs(robot.inverse_dynamics(*states)[:, :7]) / limits["effort"][:7]
-        assert torque.max() < 0.85
+        assert torque.max() < 0.8 * 0.4 + 0.02  # between the planner's instants
         largest = max(largest, torque.max())
         q = end
-    assert largest > 0.4  # the limits matter
+    assert largest > 0.25  # the arm's weight needs less: the limits matter
     assert planned.duration < 3.0 + 5.0  # the last move and the way home
 
 
 def test_wanted_deviations_end_the_motion(planned):
-    """A share that one move reaches takes one move; the longer motion knows more."""
-    first = excite("pick_and_place", "left", share=0.999, longest_s=30.0)
-    assert len(first.moves) <= len(planned.moves)
-    assert first.shares.max() <= 0.999
-    assert np.median(planned.shares) <= np.median(first.shares)
+    """A motion without a limit of time ends where its deviations are as wanted."""
+    share = 1.001 * float(planned.shares.max())
+    found = excite(planned.scenario, "left", share=share, longest_s=1e3)
+    assert found.shares.max() <= share
+    assert len(found.moves) <= len(planned.moves)
+    # The other way round: these moves end by their time, with more wanted.
+    assert planned.shares.max() > 0.1
 
 
 def test_the_command_writes_a_task(tmp_path, capsys):
@@ -68,8 +71,8 @@ def test_impossible_motions_are_refused():
         excite("lift_box", "left")
     with pytest.raises(UnknownNameError, match="middle"):
         excite("pick_and_place", "middle")
-    with pytest.raises(ArgumentError, match="share is 0.0"):
-        excite("pick_and_place", "left", share=0.0)
+    with pytest.raises(ArgumentError, match="share is 0"):
+        excite("pick_and_place", "left", share=0)
 
 
 @pytest.mark.slow

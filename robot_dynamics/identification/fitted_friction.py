@@ -29,7 +29,7 @@ _SATURATED = 0.98  # of the effort limit
 _USUAL_EFFORT = 100.0  # of drives without a limit [N m or N]
 
 
-class JointFriction:
+class FittedFriction:
     """Friction of joints, as unknowns: viscous (n), Coulomb (n), low-speed friction (n).
 
     Args:
