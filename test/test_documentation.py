@@ -75,6 +75,7 @@ RUN_ELSEWHERE = {
     r"reproduce (?!--list)": "test/reproductions/test_command.py",
     r"(simulate|inspect) .*\b(my_cell|example-robot-data)\b": "test/test_documentation.py",
     r"\w+ .*\bmy_arms\b": "is about arms of the reader",
+    r"identify free\.npz": "test/identification/test_sensors.py",
     r"study": "test/app/studies/test_study.py",
     r"plot (rosbag2_|simulator\.npz)": "is about recordings of the reader",
     r".*<TAB>": "is about the keyboard",

@@ -43,7 +43,7 @@ _POSE = (*(f"{axis} [m]" for axis in "xyz"), *(f"r{axis} [rad]" for axis in "xyz
 
 
 @dataclass(frozen=True)
-class Frames:
+class CellFrames:
     """Identified frames of a cell.
 
     Attributes:
@@ -131,7 +131,7 @@ class ClosedChain:
         of_frame = [_PLACE] * 3 + [_ROTATION] * 3
         self._deviations = np.array(of_frame * len(frames) + [_OFFSET] * len(self._offsets))
 
-    def identify(self, motions: list[RecordedMotion]) -> Frames:
+    def identify(self, motions: list[RecordedMotion]) -> CellFrames:
         """Return the frames that close the chain.
 
         Raises:
@@ -150,7 +150,7 @@ class ClosedChain:
         early = self._fit(q[:split]).values
         start = np.zeros(len(self.names))
         bases, grasps, offsets = self._frames(fit.values)
-        return Frames(
+        return CellFrames(
             bases,
             self._shared(grasps),
             offsets,

@@ -19,7 +19,7 @@ from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rpy_of_rotation
-from robot_dynamics.identification.closed_chain import ClosedChain, Frames
+from robot_dynamics.identification.closed_chain import CellFrames, ClosedChain
 from robot_dynamics.identification.signals import IdentificationError
 
 _SURE = 5.0  # standard deviations of an offset that drives have to correct
@@ -39,14 +39,14 @@ class FrameIdentification:
     """
 
     cell: Cell
-    frames: Frames
+    frames: CellFrames
     equations: ClosedChain
     inputs: list[Input]
     plant: Scenario | None
 
     @property
     def gauge(self) -> str:
-        """Frames that stay as described, because no motion determines them."""
+        """Conventions for what no motion determines."""
         arm = self.cell.system.arms[0].name
         return (
             f"gauge: the base of {arm!r} stays, and displacements of the grasps add up to zero; "
