@@ -88,6 +88,7 @@ RUN_BY = {
     "benchmark": "test_benchmarks.py",
     "drill": "nodes/drill/test_process.py",
     "identify": "identification/test_held_object.py",
+    "excite": "identification/test_excitation.py",
     "inspect": "app/command_line/test_command_line.py",
     "convert": "app/command_line/test_command_line.py",
     "plot": "app/command_line/test_command_line.py",

@@ -75,25 +75,22 @@ def inertias_of(model: Model, parameters: ArrayLike) -> dict[str, Inertia]:
     }
 
 
-def base_parameters(
-    regressor: Callable[[], Array], parameters: int, length: float
-) -> BaseParameters:
+def base_parameters(regressor: Callable[[], Array], units: Array) -> BaseParameters:
     """Return the base parameters, by QR factorisation with pivots of regressors at random states.
 
     Args:
-        regressor: Returns the regressor of a random state (m, 10 N), with rows of forces along
+        regressor: Returns the regressor of a random state (m, p), with rows of forces along
             displacements; without rows there are no base parameters.
-        parameters: 10 N.
-        length: Length [m] at which a rotation counts like a displacement.
+        units: Parameters of one size (p,), which makes the columns comparable: see
+            `parameter_units`.
 
     Raises:
         RobotDynamicsError: If the rank keeps growing with the number of states.
     """
-    # Masses at that length: factors of their first moments and inertias.
-    columns = np.tile([1.0] + [length] * 3 + [length**2] * 6, parameters // PER_BODY)
+    parameters = len(units)
     stacked, rank = np.zeros((0, parameters)), -1
     for _ in range(_LARGEST_COUNT):
-        rows = [regressor() * columns for _ in range(_STATES)]
+        rows = [regressor() * units for _ in range(_STATES)]
         stacked = np.vstack([stacked, *rows])
         if not stacked.size:  # nothing moves, or there is nothing
             return BaseParameters(np.zeros((0, parameters)), np.zeros(0, dtype=np.intp))
@@ -110,12 +107,17 @@ def base_parameters(
     matrix = np.zeros((rank, parameters))
     matrix[np.arange(rank), kept] = 1.0
     matrix[:, others] = solve_triangular(R[:rank, :rank], R[:rank, rank:])
-    matrix *= columns[kept, None] / columns
+    matrix *= units[kept, None] / units
     at = np.argsort(kept)
     matrix, kept = matrix[at], kept[at]
-    size = np.abs(matrix) * columns / columns[kept, None]
+    size = np.abs(matrix) * units / units[kept, None]
     matrix[size < _NEGLIGIBLE] = 0.0
     return BaseParameters(matrix, kept)
+
+
+def parameter_units(bodies: int, length: float) -> Array:
+    """Return the parameters (10 N,) of N masses of 1 kg at a length [m]: one size in all units."""
+    return np.tile([1.0] + [length] * 3 + [length**2] * 6, bodies)
 
 
 def pseudo_inertia(parameters: ArrayLike) -> Array:

@@ -18,13 +18,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters, is_physical
 from robot_dynamics.dynamics.regressor import PER_BODY
-from robot_dynamics.identification.least_squares import Fit, solve
+from robot_dynamics.identification.fitted_friction import FittedFriction
+from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import (
+    PARAMETERS,
     ArmKinematics,
     Noise,
     RecordedMotion,
@@ -36,23 +37,10 @@ from robot_dynamics.identification.motion import (
 from robot_dynamics.identification.payload import Payload, nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError
 
-#: Names of a body's parameters, with units.
-PARAMETERS = (
-    "mass [kg]",
-    *(f"first moment {axis} [kg m]" for axis in "xyz"),
-    *(f"inertia {axes} [kg m^2]" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")),
-)
-_SLOW = 0.03  # speed [rad/s or m/s] below which the direction of friction is uncertain
-_STRIBECK = 0.1  # speed over which low-speed friction turns into Coulomb friction
-_CHANGE = 0.5  # prior deviation of low-speed friction, over Coulomb friction
-_FRICTION = 0.05  # prior deviation of friction, over the effort limit
 _BIAS: Array = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
 _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
 #: Components of a wrench.
 WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
-_SATURATED = 0.98  # of the effort limit
-_USUAL_EFFORT = 100.0  # of drives without a limit [N m or N]
-_HELD_OUT = 0.25  # part of the rows that verifies
 
 
 class _Whitened(NamedTuple):
@@ -100,19 +88,10 @@ class HeldObject:
         self._joints = system.joint_names
         at = slice(PER_BODY * system.object_body, PER_BODY * (system.object_body + 1))
         self.prior = inertial_parameters(system.model)[at]
-        bodies = [
-            system.model.bodies[system.model.joint_index(name)].joint for name in self._joints
-        ]
-        self._damping = np.array([joint.damping for joint in bodies])
-        self._friction = np.array([joint.friction for joint in bodies])
-        effort = system.limits["effort"]
-        self._limits = effort
-        self._effort = np.where(np.isfinite(effort), effort, _USUAL_EFFORT)
+        self._friction = FittedFriction(system.model, self._joints)
         self.names = (
             *PARAMETERS,
-            *(f"viscous friction of {name}" for name in self._joints),
-            *(f"Coulomb friction of {name}" for name in self._joints),
-            *(f"low-speed friction of {name}" for name in self._joints),
+            *self._friction.names,
             *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in WRENCH_AXES),
         )
         # Internal forces: an arm's wrench against that of the last one, in the object's frame.
@@ -126,7 +105,7 @@ class HeldObject:
         Raises:
             IdentificationError: If the motions have too few samples.
         """
-        friction = np.maximum(self._friction, 0.01 * self._effort)
+        friction = self._friction.first_guess()
         correlation = Filters(motions[0].period, self._cutoff).correlation
         for _ in range(2):  # the second time with the friction that was found
             mean, deviations = self._prior(friction)
@@ -140,8 +119,8 @@ class HeldObject:
             fit = self._solve(A, y, freedom, mean, deviations, correlation)
             na, x = self._na, self._every(fit, mean)
             found = x[PER_BODY + na : PER_BODY + 2 * na]
-            friction = np.maximum(np.abs(found), 0.2 * friction)
-        split = round((1.0 - _HELD_OUT) * len(y))
+            friction = self._friction.next_guess(friction, found)
+        split = held_out_split(len(y))
         first = self._solve(A[:split], y[:split], freedom[:split], mean, deviations, correlation)
         before = x.copy()
         before[:PER_BODY] = self.prior
@@ -179,7 +158,7 @@ class HeldObject:
 
     def values(self, payload: Payload) -> Array:
         """Return all parameters in the order of `names`, the payload's as identified."""
-        mean, _ = self._prior(self._friction)
+        mean, _ = self._prior(self._friction.coulomb)
         found = self._every(payload.fit, mean)
         found[:PER_BODY] = payload.parameters
         return found
@@ -191,7 +170,7 @@ class HeldObject:
             motion: A motion with torques.
             values: Parameters in the order of `names`.
         """
-        L, U, A, y = self._equations(motion, self._friction)
+        L, U, A, y = self._equations(motion, self._friction.coulomb)
         residual = (y - A @ values)[..., None]
         residual -= U @ (np.swapaxes(U, 1, 2) @ residual)
         found: Array = (L @ residual)[:, : self._na, 0]
@@ -206,20 +185,10 @@ class HeldObject:
     def _prior(self, friction: Array) -> tuple[Array, Array]:
         """Return estimates before the recording and their deviations, with Coulomb friction."""
         m, r = self.prior[0], self._radius
-        wide = _FRICTION * self._effort
-        mean = np.concatenate(
-            [self.prior, self._damping, self._friction, np.zeros(self._na + 6 * self._k)]
-        )
-        deviations = np.concatenate(
-            [
-                m * np.array([1.0] + [r] * 3 + [r**2] * 6),
-                np.maximum(wide, self._damping),
-                np.maximum(wide, self._friction),
-                _CHANGE * friction,
-                np.tile(_BIAS, self._k),
-            ]
-        )
-        return mean, deviations
+        of_friction, wide = self._friction.prior(friction)
+        mean = np.concatenate([self.prior, of_friction, np.zeros(6 * self._k)])
+        of_body = m * np.array([1.0] + [r] * 3 + [r**2] * 6)
+        return mean, np.concatenate([of_body, wide, np.tile(_BIAS, self._k)])
 
     def _rows(self, motion: RecordedMotion, friction: Array) -> tuple[Array, Array, Array]:
         """Return the low-passed whitened regressor, measurements and freedom of a motion."""
@@ -286,12 +255,7 @@ class HeldObject:
             at = PER_BODY + 3 * na + 6 * i
             A[:, of_wrench, at : at + 6] = np.eye(6)
             known[:, of_wrench] = tool.Y @ self._sensor_tools[i]
-        speeds = qd[:, index]
-        direction = np.sign(speeds) * (np.abs(speeds) > _SLOW)
-        joint = np.arange(na)
-        A[:, joint, PER_BODY + joint] = speeds
-        A[:, joint, PER_BODY + na + joint] = direction
-        A[:, joint, PER_BODY + 2 * na + joint] = direction * np.exp(-np.abs(speeds) / _STRIBECK)
+        A[:, :na, PER_BODY : PER_BODY + 3 * na] = self._friction.columns(qd[:, index])
         return A, B, D, known
 
     def _measurements(
@@ -310,28 +274,10 @@ class HeldObject:
         variance = np.full(y.shape, np.inf)
         if motion.torque is not None:
             y[:, :na] = motion.torque
-            smooth = filters.differentiate(motion.torque)[0]
-            noise = self._noise
-            variance[:, :na] = noise.torque**2 + (noise.torque_fraction * smooth) ** 2
-            slow = np.abs(speeds) <= _SLOW
-            saturated = np.abs(smooth) > _SATURATED * self._limits
-            # Slow joints, and saturated drives: an unknown force of up to that size that stays the
-            # same in the whole episode, as white noise with the same effect on its mean.
-            for size, where in ((friction, slow), (self._effort, saturated)):
-                length = _episodes(where) / filters.stride
-                force = np.where(where, size**2 / 3.0 * length, 0.0)
-                variance[:, :na] += force / filters.noise
+            variance[:, :na] = self._friction.variance(
+                motion.torque, speeds, friction, self._noise, filters
+            )
         if motion.wrenches is not None:
             y[:, na:] = motion.wrenches.reshape(count, -1)
             variance[:, na:] = np.tile(self._noise.wrench**2, self._k)
         return y, variance
-
-
-def _episodes(which: NDArray[np.bool_]) -> Array:
-    """Return for each sample (N, n) the length of the run of equal values it belongs to."""
-    lengths = np.zeros(which.shape)
-    for j, column in enumerate(which.T):
-        edges = np.flatnonzero(np.diff(column)) + 1
-        bounds = np.concatenate([[0], edges, [len(column)]])
-        lengths[:, j] = np.repeat(np.diff(bounds), np.diff(bounds))
-    return lengths

@@ -16,6 +16,7 @@ from robot_dynamics.arrays import Array
 OBSERVED = 0.3
 _REJECTED = 5.0  # standard deviations of a residual row
 _ROUNDS = 3  # of rejection
+_HELD_OUT = 0.25  # part of the rows that verifies
 _CORRELATED = 0.1  # correlation that matters, beyond that of chance
 
 
@@ -62,6 +63,11 @@ class Fit:
     def white(self) -> bool:
         """Whether the residuals are those of white noise: the equations explain the data."""
         return bool(self.correlation < 3.0 / np.sqrt(max(self.rows, 1.0)) + _CORRELATED)
+
+
+def held_out_split(rows: int) -> int:
+    """Return the index of the first row that a fit leaves out, to be verified by it."""
+    return round((1.0 - _HELD_OUT) * rows)
 
 
 def solve(

@@ -19,6 +19,12 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.spatial.vector3 import Symmetric3, Vector3
 
+#: Names of a body's parameters, with units.
+PARAMETERS = (
+    "mass [kg]",
+    *(f"first moment {axis} [kg m]" for axis in "xyz"),
+    *(f"inertia {axes} [kg m^2]" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")),
+)
 _PIECE = 5000  # samples
 
 

@@ -29,9 +29,10 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.regressor import PER_BODY
-from robot_dynamics.identification.held_object import PARAMETERS, WRENCH_AXES
+from robot_dynamics.identification.held_object import WRENCH_AXES
 from robot_dynamics.identification.least_squares import Fit, solve
 from robot_dynamics.identification.motion import (
+    PARAMETERS,
     ArmKinematics,
     Noise,
     RecordedMotion,

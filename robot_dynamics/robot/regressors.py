@@ -15,6 +15,7 @@ from robot_dynamics.dynamics.inertial_parameters import (
     BaseParameters,
     base_parameters,
     inertial_parameters,
+    parameter_units,
 )
 from robot_dynamics.dynamics.regressor import (
     ENERGY_REGRESSOR,
@@ -146,4 +147,4 @@ class Regressors(ClosedLoops):
             Y: Array = motions.T @ self.inverse_dynamics_regressor(at.q, at.qd, qdd)
             return Y
 
-        return base_parameters(random_regressor, self.inertial_parameters.size, length)
+        return base_parameters(random_regressor, parameter_units(len(model.bodies), length))

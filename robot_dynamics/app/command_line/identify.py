@@ -20,9 +20,10 @@ def add_identify(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "identify",
-        help="identify payload, wrist sensors or frames from recordings",
+        help="identify payload, arms, wrist sensors or frames from recordings",
         description="Identify the object that the arms hold: mass, centre of mass and inertia, by "
-        "joint torques, wrenches of wrist sensors, or both. Or the wrist sensors: bias, tool and "
+        "joint torques, wrenches of wrist sensors, or both. Or the arms: links, friction and "
+        "rotors by joint torques where they move free. Or the wrist sensors: bias, tool and "
         "axes where the arms move free, and scale where they hold an object of known mass. Or "
         "frames: base placements and grasps by joint positions while the arms hold the object; "
         "offsets: offsets of joints as well. Prints each value with its standard deviation, and "
@@ -39,7 +40,7 @@ def add_identify(commands: Any) -> None:
     )
     parser.add_argument(
         "--what",
-        choices=("payload", "sensors", "frames", "offsets"),
+        choices=("payload", "arms", "sensors", "frames", "offsets"),
         default="payload",
         help="parameters to identify (default: %(default)s)",
     )
@@ -48,6 +49,11 @@ def add_identify(commands: Any) -> None:
         choices=("torques", "wrenches", "both"),
         default="both",
         help="measurements of a payload to use (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--no-armature",
+        action="store_true",
+        help="keep the inertia of the drives' rotors as described, of arms",
     )
     parser.add_argument(
         "--noise",
@@ -66,7 +72,8 @@ def add_identify(commands: Any) -> None:
         "--output",
         type=place,
         metavar="FILE",
-        help="write the corrected scenario there, and the URDF of an identified object beside it",
+        help="write the corrected scenario there, and the URDFs of an identified object or arms "
+        "beside it",
     )
     parser.set_defaults(run=_run)
 
@@ -89,13 +96,14 @@ def _run(options: argparse.Namespace) -> int:
         if options.output.resolve() == base.resolve():
             raise OutputError(f"{options.output}: is the scenario itself, expected another file.")
     noise = Noise(**_noise(options.noise))
+    own: dict[str, Any] = {"what": options.what, "use": options.use}
+    own["armature"] = not options.no_armature
     found = identify(
         options.files,
         options.scenario,
-        what=options.what,
-        use=options.use,
         noise=noise,
         cutoff=options.cutoff or CUTOFF,
+        **own,
     )
     print("\n".join(found.lines))
     for sentence in found.warnings:

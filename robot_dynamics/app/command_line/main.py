@@ -27,6 +27,7 @@ from robot_dynamics.app.command_line.arguments import (
     positive,
 )
 from robot_dynamics.app.command_line.convert import add_convert
+from robot_dynamics.app.command_line.excite import add_excite
 from robot_dynamics.app.command_line.identify import add_identify
 from robot_dynamics.app.command_line.study import add_study
 from robot_dynamics.app.command_line.view import add_render, add_view
@@ -63,6 +64,7 @@ examples:
   robot_dynamics posture my_cell.yaml --output my_cell.yaml   from the grasps alone
   robot_dynamics schema > scenario.schema.json     for completion in editors
   robot_dynamics study my_study.yaml               many runs with other values, and a report
+  robot_dynamics excite pick_and_place --arm left --output motion.yaml   to identify the arm
   robot_dynamics identify run.mcap --output corrected.yaml   mass and centre of the object
   robot_dynamics drill --json drill.json           fault injection on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""
@@ -196,6 +198,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
 
     _add_drill(commands)
     add_identify(commands)
+    add_excite(commands)
     _add_inspect(commands)
     add_convert(commands)
     _add_plot(commands)

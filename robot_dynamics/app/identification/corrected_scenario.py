@@ -82,7 +82,11 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
     outline = yaml.dump(document, Dumper=_Dumper, sort_keys=False)
     if not lists:
         return outline
-    wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in changes.items()])
+    absolute = {
+        key: str(place.resolve().parent / value) if key.endswith(".urdf") else value
+        for key, value in changes.items()
+    }
+    wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in absolute.items()])
     copied = outline
     try:
         for key, own in lists.items():

@@ -9,6 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
 
+import numpy as np
+
+from robot_dynamics.app.identification.arm_report import ArmIdentification, motion_of
 from robot_dynamics.app.identification.frame_report import FrameIdentification
 from robot_dynamics.app.identification.inputs import Cell, Source, cell_of, input_of, samples_of
 from robot_dynamics.app.identification.payload_report import PayloadIdentification, plant_object
@@ -20,23 +23,29 @@ from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario, scenario_of_text
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.identification.arm_links import ArmEquations, ArmLinks
 from robot_dynamics.identification.closed_chain import ClosedChain
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.least_squares import Fit
 from robot_dynamics.identification.motion import Noise, sensor_tools
 from robot_dynamics.identification.sensors import FreeArm, held_scales
 from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.robot import Robot
 
 #: Cut-off frequency of the low-pass [Hz], well above that of motions of arms.
 CUTOFF = 5.0
 #: Parameters to identify.
-What = Literal["payload", "sensors", "frames", "offsets"]
-Identification = PayloadIdentification | SensorIdentification | FrameIdentification
+What = Literal["payload", "arms", "sensors", "frames", "offsets"]
+Identification = (
+    PayloadIdentification | ArmIdentification | SensorIdentification | FrameIdentification
+)
 
 # Largest disagreement of arms about the object that frames correct [m, rad].
 _FAR, _FAR_TURNED = 0.1, 0.2
 _LEAST_S = 2.0  # of free motion or of holding that is used
 _NOT_NOISE = 3.0  # residual over noise that no noise explains if residuals are not white
+_LEAST_WAY = 0.1  # rad or m: joints of an arm that is identified move as far
+_WORSE = 3.0  # residual of links of positive mass over that of any parameters
 _LIGHT = 0.05  # kg: largest standard deviation of the mass of a tool
 
 
@@ -48,6 +57,7 @@ class _Given(NamedTuple):
     use: Source
     noise: Noise
     cutoff: float
+    armature: bool
 
 
 @overload
@@ -78,6 +88,18 @@ def identify(
     recordings: Recording | str | Path | Iterable[Recording | str | Path],
     scenario: Scenario | str | Path | None = None,
     *,
+    what: Literal["arms"],
+    armature: bool = True,
+    noise: Noise | None = None,
+    cutoff: float = CUTOFF,
+) -> ArmIdentification: ...
+
+
+@overload
+def identify(
+    recordings: Recording | str | Path | Iterable[Recording | str | Path],
+    scenario: Scenario | str | Path | None = None,
+    *,
     what: Literal["frames", "offsets"],
     noise: Noise | None = None,
 ) -> FrameIdentification: ...
@@ -89,6 +111,7 @@ def identify(
     *,
     what: What = "payload",
     use: Source = "both",
+    armature: bool = True,
     noise: Noise | None = None,
     cutoff: float = CUTOFF,
 ) -> Identification:
@@ -97,6 +120,8 @@ def identify(
     - "payload": mass, centre of mass and inertia of the object that the arms hold.
     - "sensors": bias, tool and axes of wrist sensors from samples in which the arms move free;
       their scales from samples in which the arms hold an object of known mass.
+    - "arms": inertial parameters of the links, friction and rotors of the joints from torques in
+      samples in which the arms move free; of each arm that moves.
     - "frames": base placements and grasps from joint positions while the arms hold the object.
     - "offsets": the same, and offsets of the joints' positions.
 
@@ -105,6 +130,7 @@ def identify(
         scenario: The scenario of the cell; as recorded by default.
         what: Parameters to identify.
         use: For a payload: joint torques, wrenches of wrist sensors, or both.
+        armature: For arms: whether to identify the inertia of the drives' rotors too.
         noise: Standard deviations of the samples; see `Noise`.
         cutoff: Cut-off frequency of the low-pass [Hz].
 
@@ -119,6 +145,8 @@ def identify(
         raise UnknownNameError("use", use, get_args(Source))
     if what != "payload" and use != "both":
         raise ArgumentError(f"use is {use!r}, which a payload needs alone; expected none.")
+    if what != "arms" and not armature:
+        raise ArgumentError("armature is False, which arms need alone; expected none.")
     if not 0.0 < cutoff < float("inf"):
         raise ArgumentError(f"cutoff is {cutoff!r}; expected a positive frequency in Hz.")
     given = [recordings] if isinstance(recordings, (Recording, str, Path)) else list(recordings)
@@ -130,11 +158,11 @@ def identify(
             raise ArgumentError(f"{file}: is given twice; expected every recording once.")
     loaded = [one if isinstance(one, Recording) else load_recording(one) for one in given]
     cell = cell_of(loaded, None if scenario is None else load_scenario(scenario))
-    return _KINDS[what](_Given(loaded, cell, use, noise or Noise(), cutoff))
+    return _KINDS[what](_Given(loaded, cell, use, noise or Noise(), cutoff, armature))
 
 
 def _payload(given: _Given) -> PayloadIdentification:
-    recordings, cell, use, noise, cutoff = given
+    recordings, cell, use, noise, cutoff, _ = given
     inputs = [input_of(one, cell, use) for one in recordings]
     equations = HeldObject(cell.kinematics, cell.grasps, noise, cutoff)
     payload = equations.identify([one.motion for one in inputs])
@@ -161,7 +189,7 @@ def _payload(given: _Given) -> PayloadIdentification:
 
 
 def _sensors(given: _Given) -> SensorIdentification:
-    recordings, cell, _, noise, cutoff = given
+    recordings, cell, _, noise, cutoff, _ = given
     free, held = (
         [
             input_of(one, cell, "wrenches", held=holding)
@@ -196,6 +224,39 @@ def _sensors(given: _Given) -> SensorIdentification:
         scales = held_scales(kinematics, cell.grasps, motions, tools, noise, cutoff)
         _require_explained(scales, "scale of the sensors")
     return SensorIdentification(cell, sensors, scales, free, held)
+
+
+def _arms(given: _Given) -> ArmIdentification:
+    recordings, cell, _, noise, cutoff, armature = given
+    inputs = [input_of(one, cell, "torques", held=False) for one in recordings]
+    robot = Robot(cell.system.arms_alone)
+    arms: dict[str, tuple[ArmEquations, ArmLinks]] = {}
+    excluded: dict[str, str] = {}
+    for arm in cell.system.arms:
+        motions = [motion_of(one.motion, cell, arm.name) for one in inputs]
+        positions = [one.q for one in motions]
+        way = max(float(np.max(np.nanmax(q, axis=0) - np.nanmin(q, axis=0))) for q in positions)
+        if way < _LEAST_WAY:
+            excluded[arm.name] = (
+                f"its joints move by at most {way:.2g} rad or m, expected {_LEAST_WAY:g}"
+            )
+            continue
+        equations = ArmEquations(robot, arm.joints, noise, cutoff, armature=armature)
+        links = equations.identify(motions)
+        if links.fit.factor > LARGEST_FACTOR:
+            raise _unexplained(links.fit, f"arm {arm.name!r}", LARGEST_FACTOR)
+        _, after, consistent = links.held_out
+        if consistent > max(_WORSE * after, LARGEST_FACTOR):
+            raise IdentificationError(
+                f"no links of positive mass explain the torques of arm {arm.name!r}: residuals "
+                f"are {consistent:.3g} times the assumed noise, {after:.3g} with any parameters; "
+                "the signs or the order of torques or positions may be wrong."
+            )
+        arms[arm.name] = equations, links
+    if not arms:
+        reasons = " and ".join(f"of arm {name!r} {why}" for name, why in excluded.items())
+        raise IdentificationError(f"no arm moves: {reasons}.")
+    return ArmIdentification(cell, arms, inputs, excluded)
 
 
 def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
@@ -242,6 +303,7 @@ def _unexplained(fit: Fit, what: str, most: float) -> IdentificationError:
 _KINDS: dict[str, Callable[[_Given], Identification]] = {
     "payload": _payload,
     "sensors": _sensors,
+    "arms": _arms,
     "frames": _frames,
     "offsets": partial(_frames, offsets=True),
 }

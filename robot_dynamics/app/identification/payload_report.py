@@ -19,12 +19,12 @@ from robot_dynamics.app.identification.report_parts import (
     quality,
     quality_words,
 )
-from robot_dynamics.app.output_files import whole_file, write_json
+from robot_dynamics.app.identification.urdf_values import INERTIA, UrdfText
+from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
-from robot_dynamics.description.files import locate
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.held_object import HeldObject
@@ -32,7 +32,6 @@ from robot_dynamics.identification.payload import Payload, about_center
 from robot_dynamics.identification.signals import IdentificationError
 
 _CENTER = "xyz"
-_INERTIA = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
 _PANELS = 6  # joints in the figure
 
 
@@ -93,7 +92,7 @@ class PayloadIdentification:
             "duration_s": sum(one.seconds for one in self.inputs),
             "mass_kg": found[0],
             "center_m": found[1:4],
-            "inertia_about_center_kgm2": dict(zip(_INERTIA, found[4:], strict=True)),
+            "inertia_about_center_kgm2": dict(zip(INERTIA, found[4:], strict=True)),
             "physically_constrained": self.payload.constrained,
             "nuisance": {
                 name: {"value": float(x), "standard_deviation": float(s)}
@@ -198,9 +197,9 @@ class PayloadIdentification:
         place = Path(place)
         scenario = self.cell.scenario
         urdf = place.with_name(f"{place.stem}_object.urdf")
-        text = _with_inertia(
-            Path(scenario.cell.object.urdf), about_center(self.payload.parameters)
-        )
+        text = UrdfText(scenario.cell.object.urdf)
+        system = self.cell.system
+        text.set_inertia(system.model.bodies[system.object_body].name, self.payload.parameters)
         held: dict[str, Any] = {"urdf": urdf.name}
         if scenario.cell.object.mass is not None:
             held["mass"] = self.payload.mass
@@ -208,8 +207,7 @@ class PayloadIdentification:
         if self.plant is not None:
             changes["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
         header = "The object as identified from recordings by `robot_dynamics identify`."
-        with whole_file(urdf) as part:
-            part.write_text(text, encoding="utf-8")
+        text.write(urdf)
         write_corrected(place, base, scenario, changes, header)
         return [place, urdf]
 
@@ -230,37 +228,3 @@ def _same_plant(true: Array, found: Array) -> dict[str, Any]:
         "object_center_error": [float(x) for x in true[1:4] - found[1:4]],
         "object_inertia_scale": size / mass,
     }
-
-
-def _with_inertia(path: Path, values: Array) -> str:
-    """Return the text of a URDF of one link with another inertia, comments kept."""
-    from lxml import etree
-
-    file = locate(path)
-    original = file.read_text(encoding="utf-8")
-    try:
-        root = etree.fromstring(original.encode())
-    except etree.XMLSyntaxError:
-        raise IdentificationError(
-            f"{file}: is not a URDF, expected one to write the identified object into."
-        ) from None
-    links = list(root.iter("link"))
-    massive = [link for link in links if link.find("inertial") is not None] or links[:1]
-    inertial = massive[0].find("inertial")
-    if inertial is None:
-        inertial = etree.SubElement(massive[0], "inertial")
-
-    def child(name: str) -> Any:
-        found = inertial.find(name)
-        return etree.SubElement(inertial, name) if found is None else found
-
-    origin = child("origin")
-    origin.set("xyz", " ".join(f"{x:.9g}" for x in values[1:4]))
-    origin.set("rpy", "0 0 0")
-    child("mass").set("value", f"{values[0]:.9g}")
-    for name, value in zip(_INERTIA, values[4:], strict=True):
-        child("inertia").set(name, f"{value:.9g}")
-    for other in massive[1:]:
-        other.remove(other.find("inertial"))
-    above = original[: original.index(f"<{root.tag}")]
-    return f"{above}{etree.tostring(root, encoding='unicode', with_tail=False)}\n"

@@ -126,7 +126,7 @@ def control_loop(
         scenario.safety,
         clock or LockstepClock(scenario.control.period),
         wrist_sensors=wrist_sensors,
-        object_box=_box_around_object(scenario) if like is None else like.object_box,
+        object_box=box_around_object(scenario) if like is None else like.object_box,
         clearances=clearances,
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
         streams=streams,
@@ -137,7 +137,7 @@ def control_loop(
     return loop
 
 
-def _box_around_object(scenario: Scenario) -> Array | None:
+def box_around_object(scenario: Scenario) -> Array | None:
     """Return lower and upper corner (2, 3) of the object's shapes, if there are any."""
     if not scenario.control.law_facts.holds_object:  # it need not be there
         return None

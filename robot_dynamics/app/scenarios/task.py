@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -66,8 +66,8 @@ def task_law(
     phases = _Phases(scenario, system, arms, held_law)
     made = phases.every()
     return TaskLaw(
-        scenario.control, scenario.safety, arms, made, scenario.home, scenario.object_pose,
-        phases.places, phases.grippers,
+        scenario.control, scenario.safety, arms, made, phases.law, scenario.home,
+        scenario.object_pose, phases.places, phases.grippers,
     )  # fmt: skip
 
 
@@ -75,9 +75,13 @@ class _Phases:
     """Makes the phases of a task in their order.
 
     Attributes:
+        law: Law of the object in the first grasp; in a task without a grasp, of one that it could
+            have where it stands.
         places: Poses (7,) at which the object is put down.
         grippers: Grippers of the arms; None for palms.
     """
+
+    law: HybridLaw
 
     def __init__(
         self,
@@ -106,6 +110,8 @@ class _Phases:
         """Return all phases."""
         task, made = self._scenario.task, list[TaskPhase]()
         i = 0
+        if all(phase.name != "grasp" for phase in task):
+            self.law, _ = self._held(GraspSettings(), ())
         while i < len(task):
             own = task[i].own
             if isinstance(own, GraspSettings):
@@ -165,8 +171,9 @@ class _Phases:
 
     def _hold(self, grasp: GraspSettings, task: tuple[PhaseSettings, ...]) -> list[TaskPhase]:
         """Return a grasp and the phases of the held object after it."""
-        plan = plan_held(grasp, task, self._pose, self._supports, self._weight)
-        law = self._held_law(_starting_at(self._scenario, self._pose, plan), self._system)
+        law, plan = self._held(grasp, task)
+        if not self.places:
+            self.law = law
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
         internal = law.reference.rows(np.zeros(1))[0, law.internal_columns]
         wrenches = (S @ law.distribution.internal @ internal).reshape(-1, 6)
@@ -203,6 +210,13 @@ class _Phases:
         self._pose = plan.end
         self.places.append(plan.end)
         return made
+
+    def _held(
+        self, grasp: GraspSettings, task: Sequence[PhaseSettings]
+    ) -> tuple[HybridLaw, HeldPlan]:
+        """Return the law and the plan of the object in a grasp where it stands now."""
+        plan = plan_held(grasp, task, self._pose, self._supports, self._weight)
+        return self._held_law(_starting_at(self._scenario, self._pose, plan), self._system), plan
 
 
 def _grippers(scenario: Scenario) -> Grippers | None:

@@ -24,6 +24,7 @@ from robot_dynamics.control.abilities import (
     TaskState,
 )
 from robot_dynamics.control.control_law import SCALES, HeldStep
+from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import ResumeError, Way
@@ -79,6 +80,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         safety: Limits of joints on the way.
         arms: The arms while they are free.
         phases: The phases, with their safe ends.
+        law: The law of the object in the first grasp, which defines internal forces.
         home: Positions of the arm joints at which the task is to start (na,).
         start: Pose of the object at the start (7,).
         places: Poses (7,) at which the object is put down.
@@ -98,6 +100,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         safety: SafetySettings,
         arms: FreeArms,
         phases: Sequence[TaskPhase],
+        law: HybridLaw,
         home: Array,
         start: Array,
         places: Sequence[Array],
@@ -109,12 +112,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._every = (*self._phases, *ends)
         ended = (f"{end}: {one.name}" for one, end in ends.items())
         self.phases = (*(phase.name for phase in self._phases), *ended)
-        held = next(phase for phase in phases if isinstance(phase, HeldPhase)).held
-        self._law, self.system, self.grasp = held.law, held.law.system, held.law.grasp
+        self._law, self.system, self.grasp = law, law.system, law.grasp
         self._begin_pose, self._places = np.array(start), tuple(places)
-        for law in {phase.held.law for phase in phases if isinstance(phase, HeldPhase)}:
-            law.grip_support(home)  # a fallback must not compile anything
-            law.firmer_grip(home)
+        laws = {phase.held.law for phase in phases if isinstance(phase, HeldPhase)}
+        for held in {law, *laws}:
+            held.grip_support(home)  # a fallback must not compile anything
+            held.firmer_grip(home)
         self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
         self._observer: WrenchObserver | None = None
         self._forget(home)

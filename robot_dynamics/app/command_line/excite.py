@@ -1,0 +1,55 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command `robot_dynamics excite`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from robot_dynamics.app.command_line.arguments import place, positive
+from robot_dynamics.app.output_files import OutputError, require_parent
+
+
+def add_excite(commands: Any) -> None:
+    """Add the command to the subparsers of a command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "excite",
+        help="plan a motion by which an arm is identified",
+        description="Plan moves of one free arm that make its links and friction observable, "
+        "within the limits of positions, velocities and torques and without collisions. Writes a "
+        "scenario whose task are the moves; `identify --what arms` takes its recording.",
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", help="a scenario with a task")
+    parser.add_argument("--arm", required=True, metavar="NAME", help="name of the arm")
+    parser.add_argument(
+        "--share",
+        type=positive,
+        default=0.1,
+        metavar="SHARE",
+        help="wanted standard deviations, over those before (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--longest",
+        type=positive,
+        default=60.0,
+        metavar="SECONDS",
+        help="longest duration of the motion (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output", type=place, required=True, metavar="FILE", help="the scenario to write (.yaml)"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Imported here, because other commands start faster without it.
+    from robot_dynamics.app.identification.excitation import excite
+
+    require_parent(options.output)
+    if options.output.suffix not in (".yaml", ".yml"):
+        raise OutputError(f"{options.output}: expected a scenario as .yaml.")
+    found = excite(options.scenario, options.arm, share=options.share, longest_s=options.longest)
+    print("\n".join(found.lines))
+    print(f"written: {found.write_scenario(options.output, options.scenario)}")
+    return 0

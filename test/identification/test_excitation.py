@@ -1,0 +1,93 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motions that make an arm observable: within limits, free of collisions, and long enough."""
+
+import numpy as np
+import pytest
+
+import robot_dynamics as rd
+from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.identification.excitation import excite
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.control.task.free_arms import JointMove
+from robot_dynamics.errors import ArgumentError, UnknownNameError
+
+
+@pytest.fixture(scope="module")
+def planned():
+    """Return a short motion of our left arm, with drives of 40 % of their torque."""
+    weak = rd.load_scenario("pick_and_place", ["safety.effort_fraction=0.4"])
+    return excite(weak, "left", longest_s=3.0)
+
+
+def test_moves_are_within_all_limits(planned):
+    """Positions, speeds and torques of the description, by inverse dynamics at other instants."""
+    scenario = rd.load_scenario("pick_and_place")
+    system = build_system(scenario)
+    robot, limits = rd.Robot(system.arms_alone), system.limits
+    q, largest = scenario.home[:7], 0.0
+    for end, speed in planned.moves:
+        path = JointMove(q, end, speed * limits["velocity"][:7])
+        rows = [path.at(time) for time in np.linspace(0.0, path.duration, 77)]
+        states = np.zeros((3, 77, 14))
+        states[:, :, :7] = np.swapaxes(np.array(rows), 0, 1)
+        assert (states[0, :, :7] > limits["lower"][:7]).all()
+        assert (states[0, :, :7] < limits["upper"][:7]).all()
+        assert (np.abs(states[1, :, :7]) <= 0.9 * limits["velocity"][:7] + 1e-9).all()
+        torque = np.abs(robot.inverse_dynamics(*states)[:, :7]) / limits["effort"][:7]
+        assert torque.max() < 0.8 * 0.4 + 0.02  # between the planner's instants
+        largest = max(largest, torque.max())
+        q = end
+    assert largest > 0.25  # the arm's weight needs less: the limits matter
+    assert planned.duration < 3.0 + 5.0  # the last move and the way home
+
+
+def test_wanted_deviations_end_the_motion(planned):
+    """A motion without a limit of time ends where its deviations are as wanted."""
+    share = 1.001 * float(planned.shares.max())
+    found = excite(planned.scenario, "left", share=share, longest_s=1e3)
+    assert found.shares.max() <= share
+    assert len(found.moves) <= len(planned.moves)
+    # The other way round: these moves end by their time, with more wanted.
+    assert planned.shares.max() > 0.1
+
+
+def test_the_command_writes_a_task(tmp_path, capsys):
+    """It extends the scenario, has no threshold of an object, and ends at home."""
+    place = tmp_path / "motion.yaml"
+    arguments = ["excite", "pick_and_place", "--arm", "left", "--longest", "0.1"]
+    assert main([*arguments, "--output", str(place)]) == 0
+    assert "1 move of arm" in capsys.readouterr().out
+    scenario = rd.load_scenario(place)
+    assert [phase.name for phase in scenario.task] == ["move", "move"]
+    assert scenario.task[1].own.to == "home"
+    assert scenario.acceptance.engine.place_error_m is None
+    assert scenario.cell == rd.load_scenario("pick_and_place").cell
+
+
+def test_impossible_motions_are_refused():
+    """Arms that always hold an object, unknown arms, shares of nothing."""
+    with pytest.raises(ArgumentError, match="has no task"):
+        excite("lift_box", "left")
+    with pytest.raises(UnknownNameError, match="middle"):
+        excite("pick_and_place", "middle")
+    with pytest.raises(ArgumentError, match="share is 0"):
+        excite("pick_and_place", "left", share=0)
+
+
+@pytest.mark.slow
+def test_the_planned_motion_identifies_the_arm(tmp_path):
+    """Run with links that are too heavy, it gives deviations as planned, and their torques."""
+    planned = excite("pick_and_place", "left", share=0.2, longest_s=12.0)
+    place = planned.write_scenario(tmp_path / "motion.yaml", "pick_and_place")
+    changes = ["plant.link_mass_scale=1.1", "plant.sensors.position=1.0e-4"]
+    run = rd.simulate(rd.load_scenario(place, changes))
+    _, links = rd.identify(run.recording, "pick_and_place", what="arms").arms["left"]
+    before, after, consistent = links.held_out
+    assert consistent < 1.0 < 10.0 < before
+    assert after < 1.0
+    names = [name for name in planned.names if "friction" not in name]
+    at = [links.fit.names.index(name) for name in names]
+    shares = links.fit.deviations[at] / links.fit.prior_deviations[at]
+    ratio = np.median(shares / planned.shares[: len(names)])
+    assert 0.5 < ratio < 2.0
