@@ -132,6 +132,33 @@ def test_limits_hold_between_the_points_as_well():
         ).begun(0.0, REST, LIMITS)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"positions": ((1e308, 0.0), (-1e308, 0.0))},
+        {"velocities": ((1e308, 0.0), (0.0, 0.0))},
+        {"accelerations": ((0.0, 0.0), (0.0, -1e308))},
+        {"times": (1e-70, 1.0)},
+    ],
+)
+def test_numbers_that_overflow_are_refused(wrong):
+    """A path of NaN keeps no limit."""
+    with pytest.raises(JointTrajectoryError, match=r"of joint '[ab]' would be"):
+        trajectory(**wrong).begun(0.0, REST, LIMITS)
+
+
+@pytest.mark.parametrize("acceleration", [0.0, -30.0, 30.0, 1e300])
+def test_a_halt_keeps_the_limits_on_its_way(acceleration):
+    """Near a limit it is shorter, and a large acceleration does not go on."""
+    for q, qd in ((1.9, 1.0), (1.0, 2.9), (1.999, 0.05), (2.0, 0.0), (0.0, -2.9)):
+        motion = tuple(np.full(2, x) for x in (q, qd, acceleration))
+        path = halted(0.0, motion, LIMITS)
+        seen = [path.at(t) for t in np.linspace(0.0, path.duration, 100)]
+        assert np.abs([x[0] for x in seen]).max() < 2.0 + 1e-9
+        assert np.abs([x[1] for x in seen]).max() < 3.3
+        assert not path.at(path.duration)[1].any()
+
+
 # -- the phase, with arms that are where their reference is, or beside it ----------------------
 
 
