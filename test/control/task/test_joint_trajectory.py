@@ -18,7 +18,8 @@ from robot_dynamics.control.task.joint_trajectory import (
     JointTrajectoryError,
     halted,
 )
-from robot_dynamics.control.task.phases import Now
+from robot_dynamics.control.task.law import TaskLaw
+from robot_dynamics.control.task.phases import Now, Wait
 from robot_dynamics.control.task_settings import MoveSettings
 
 JOINTS = ("a", "b")
@@ -296,3 +297,20 @@ def test_positions_that_are_not_finite_end_a_goal():
     bench.offset[0] = np.nan
     bench.run(0.1)
     assert asked.code is Code.PATH_TOLERANCE_VIOLATED
+
+
+def test_estimated_wrenches_are_tared_before_trajectories():
+    """Else an error of the model looks like a touch, which ends the phase."""
+    tared, phase = [], Bench().phase
+    observer = SimpleNamespace(tare=lambda: tared.append(True))
+    TaskLaw._tare_free_tools(SimpleNamespace(_course=[phase], _at=0, _observer=observer))
+    assert tared
+
+
+def test_a_task_that_only_waits_can_start():
+    """It has no phase that says how firmly hands may touch."""
+    arms = [SimpleNamespace(name=name) for name in JOINTS]
+    task = SimpleNamespace(
+        _resumes=False, grippers=None, _phases=(Wait(1.0),), system=SimpleNamespace(arms=arms)
+    )
+    TaskLaw.check_hands(task, np.full((2, 6), 100.0))
