@@ -148,7 +148,8 @@ def subscribe_to_joint_commands(
 class JointCommandTopic:
     """Publisher of commands by joint name, and the last efforts of any node.
 
-    It stands in for `CommandTopics`, with one message for all arms.
+    It stands in for `CommandTopics`, with one message for all arms. When there are no more
+    velocities to command, one message with velocities of zero ends them.
 
     Attributes:
         names: Full name of the topic.
@@ -181,6 +182,7 @@ class JointCommandTopic:
         self.names = [self._publisher.topic_name]
         self._writers: dict[tuple[Sequence[str], Sequence[str]], JointStateWriter] = {}
         self._last = np.full(len(system.joint_names), np.nan)
+        self._points: Mapping[str, Array] = {}  # to be ended by velocities of zero
         self._inbox = Inbox(node)
         subscribe_to_joint_commands(self._inbox, self._take, NEWEST, awaited=False)
 
@@ -203,9 +205,15 @@ class JointCommandTopic:
         set_points: Mapping[str, Array],
     ) -> bool:
         """Publish commands in answer to a tick; see `CommandTopics.send`."""
+        before, self._points = self._points, {}
+        if before and not set_points:  # velocities must not last when the law ends
+            set_points = {**before, "velocity": np.zeros_like(torque)}
+        elif "velocity" in self._fields:
+            self._points = set_points
         values = {"effort": self._to_commands(torque), **set_points}
         chosen = {field: values[field] for field in self._fields if field in values}
         if not all(np.isfinite(numbers).all() for numbers in chosen.values()):
+            self._points = before
             return False
         if chosen:
             self._publish(tick, [arm for arm in self._arms if arm not in released], chosen)

@@ -170,7 +170,7 @@ def test_efforts_of_all_arms_are_one_message(commander):
 
 
 def test_positions_and_velocities_for_drives_that_take_them(commander):
-    """In the order of the setting; nothing while the law does not run."""
+    """In the order of the setting; without the law nothing but one message that stops them."""
     make, hear = commander
     topics = make(["velocity", "position"])
     points = {"position": np.arange(14.0), "velocity": -np.arange(14.0)}
@@ -181,7 +181,16 @@ def test_positions_and_velocities_for_drives_that_take_them(commander):
     assert heard.position.tolist() == list(range(7))
     assert heard.velocity.tolist() == [-float(i) for i in range(7)]
     assert heard.effort.size == 0
+    assert topics.send(3, np.zeros(14), (), {})
+    heard = hear()
+    assert heard.position.tolist() == list(range(14))
+    assert not heard.velocity.any()
     assert not topics.send(3, np.zeros(14), (), points | {"position": np.full(14, np.inf)})
+    assert topics.send(4, np.zeros(14), (), points)
+    hear()
+    for tick in (5, 6):
+        assert topics.send(tick, np.zeros(14), (), {})
+    assert not hear().velocity.any()
 
 
 def test_a_released_arm_is_named_without_values_in_lockstep(commander):

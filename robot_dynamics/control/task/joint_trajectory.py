@@ -27,6 +27,10 @@ END_S = 5.0  # default time for it after the planned end [s]
 _BEGINS_WITHIN = 0.05  # of a point at time 0 to the present reference [rad or m]
 _PARTS = 8  # of a piece, at whose ends limits are checked
 _AT_REST = 1e-6  # velocity at the end [rad/s or m/s]
+_ROUNDING = 1e-9  # excess over a limit that is no error [rad, m, rad/s or m/s]
+_SHORTEST_HALT_S = 0.02
+# Change of velocity and of position on the way to rest in 1 s, for an acceleration of 1, and less.
+_HALT_RATE, _HALT_WAY = 0.07, 0.02
 Motion = tuple[Array, Array, Array]
 
 
@@ -169,10 +173,11 @@ class JointTrajectory:
             v[1:] = self._velocities[first:]
         else:
             v[1:-1] = (p[2:] - p[:-2]) / (times[2:] - times[:-2])[:, None]
-        pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), np.diff(times)[:, None])
-        path = JointPath(now, PPoly(pieces[0][::-1], times))
-        self._check_limits(path, limits)
-        return path
+        T = np.diff(times)[:, None]
+        with np.errstate(all="ignore"):  # numbers of any size are refused below
+            pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), T)
+            self._check_limits(tuple(_sampled(one, T) for one in pieces), limits)
+        return JointPath(now, PPoly(pieces[0][::-1], times))
 
     def _require_near(self, q: Array) -> None:
         distance = np.abs(self._positions[0] - q)
@@ -183,20 +188,38 @@ class JointTrajectory:
                 f"reference, expected at most {_BEGINS_WITHIN:g}, in rad or m."
             )
 
-    def _check_limits(self, path: JointPath, limits: JointLimits) -> None:
-        q, qd = path.samples()
+    def _check_limits(self, motion: tuple[Array, ...], limits: JointLimits) -> None:
+        """Refuse samples of positions, velocities and accelerations (M, n)."""
+        free = np.full(len(self.joints), np.finfo(float).max)
         for what, found, least, most in (
-            ("position", q, limits.lower, limits.upper),
-            ("velocity", qd, -limits.velocity, limits.velocity),
+            ("position", motion[0], limits.lower, limits.upper),
+            ("velocity", motion[1], -limits.velocity, limits.velocity),
+            ("acceleration", motion[2], -free, free),
         ):
-            excess = np.maximum(least - found, found - most)
+            inside = (found >= least - _ROUNDING) & (found <= most + _ROUNDING)  # false for NaN
+            if inside.all():
+                continue
+            excess = np.where(inside, 0.0, np.fmax(least - found, found - most))
+            excess[np.isnan(found)] = np.inf
             sample, joint = np.unravel_index(int(np.argmax(excess)), excess.shape)
-            if excess[sample, joint] > 0.0:
-                raise JointTrajectoryError(
-                    f"{what} of joint {self.joints[joint]!r} would be "
-                    f"{found[sample, joint]:.4g}; expected {least[joint]:.4g} to "
-                    f"{most[joint]:.4g}, in rad or m, and s."
-                )
+            raise JointTrajectoryError(
+                f"{what} of joint {self.joints[joint]!r} would be "
+                f"{found[sample, joint]:.4g}; expected {least[joint]:.4g} to "
+                f"{most[joint]:.4g}, in rad or m, and s."
+            )
+
+
+def _sampled(coefficients: Array, duration: Array) -> Array:
+    """Return values (M, n) at several times of each piece of a curve.
+
+    Args:
+        coefficients: Of the powers of time in each piece (k, N, n).
+        duration: Of each piece (N, 1) [s].
+    """
+    power = np.arange(len(coefficients))
+    parts = np.linspace(0.0, 1.0, _PARTS + 1)[:, None] ** power
+    scaled = coefficients * duration ** power[:, None, None]
+    return np.einsum("sk,kpn->spn", parts, scaled).reshape(-1, coefficients.shape[-1])
 
 
 class JointPath:
@@ -234,21 +257,27 @@ class JointPath:
         second = np.asarray(qdd(later)) if later < self.duration else np.zeros_like(found)
         return found, rate, second
 
-    def samples(self) -> tuple[Array, Array]:
-        """Return positions and velocities (M, n) at several times of each piece."""
-        x = self._curve[0].x
-        parts = np.linspace(0.0, 1.0, _PARTS + 1)
-        t = (x[:-1, None] + np.diff(x)[:, None] * parts).ravel()
-        return np.asarray(self._curve[0](t)), np.asarray(self._curve[1](t))
-
 
 def halted(now: float, present: Motion, limits: JointLimits) -> JointPath:
-    """Return the path to rest from a present motion, within the limits of positions."""
+    """Return the path to rest from a present motion, within the limits of positions.
+
+    It takes less than `HALT_S` where a joint would go beyond its limit. An acceleration that would
+    carry a joint far is not continued.
+    """
     q, qd, qdd = present
-    end = np.clip(q + 0.5 * HALT_S * qd, limits.lower, limits.upper)
-    still = np.zeros_like(q)
-    curve = hermite((q, qd, qdd), (end, still, still), HALT_S)[0]
-    return JointPath(now, PPoly(curve[::-1][:, None, :], [0.0, HALT_S]))
+    room = np.maximum(np.where(qd > 0.0, limits.upper - q, q - limits.lower), 0.0)
+    fast = np.abs(qd) > _AT_REST
+    shortest = float(np.min(2.0 * room[fast] / np.abs(qd[fast]), initial=HALT_S))
+    T = max(shortest, _SHORTEST_HALT_S)
+    end = np.clip(q + 0.5 * T * qd, limits.lower, limits.upper)
+    V, rate, way, still = limits.velocity, _HALT_RATE * T, _HALT_WAY * T**2, np.zeros_like(q)
+    least = np.maximum(
+        (limits.lower - np.minimum(q, end)) / way, (-V - np.minimum(qd, 0.0)) / rate
+    )
+    most = np.minimum((limits.upper - np.maximum(q, end)) / way, (V - np.maximum(qd, 0.0)) / rate)
+    qdd = np.clip(qdd, np.minimum(least, 0.0), np.maximum(most, 0.0))
+    curve = hermite((q, qd, qdd), (end, still, still), T)[0]
+    return JointPath(now, PPoly(curve[::-1][:, None, :], [0.0, T]))
 
 
 @dataclass(eq=False)

@@ -272,7 +272,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _tare_free_tools(self) -> None:
         """Take estimated wrenches of tools that touch nothing for errors of the model."""
-        free = isinstance(self._course[self._at], (Move, Approach, Grasp))
+        free = isinstance(self._course[self._at], (Move, Follow, Approach, Grasp))
         if self._observer is not None and free:
             self._observer.tare()
 
@@ -480,9 +480,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             raise StartError(loaded[0], 1.0, 0.0, sentence)
         if wrenches is None:
             return
-        most = next(
-            one.touch_n for one in self._phases if isinstance(one, (Move, Follow, Approach))
-        )
+        free = (one for one in self._phases if isinstance(one, (Move, Follow, Approach)))
+        most = next((one.touch_n for one in free), np.inf)  # arms that only wait touch anything
         for arm, wrench in zip(self.system.arms, wrenches, strict=True):
             force = float(np.linalg.norm(wrench[3:]))
             if not force <= most:

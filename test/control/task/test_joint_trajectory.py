@@ -18,7 +18,8 @@ from robot_dynamics.control.task.joint_trajectory import (
     JointTrajectoryError,
     halted,
 )
-from robot_dynamics.control.task.phases import Now
+from robot_dynamics.control.task.law import TaskLaw
+from robot_dynamics.control.task.phases import Now, Wait
 from robot_dynamics.control.task_settings import MoveSettings
 
 JOINTS = ("a", "b")
@@ -130,6 +131,33 @@ def test_limits_hold_between_the_points_as_well():
         trajectory(
             (1.0, 2.0), ((1.99, 0.0), (1.99, 0.0)), velocities=((1.0, 0.0), (0.0, 0.0))
         ).begun(0.0, REST, LIMITS)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"positions": ((1e308, 0.0), (-1e308, 0.0))},
+        {"velocities": ((1e308, 0.0), (0.0, 0.0))},
+        {"accelerations": ((0.0, 0.0), (0.0, -1e308))},
+        {"times": (1e-70, 1.0)},
+    ],
+)
+def test_numbers_that_overflow_are_refused(wrong):
+    """A path of NaN keeps no limit."""
+    with pytest.raises(JointTrajectoryError, match=r"of joint '[ab]' would be"):
+        trajectory(**wrong).begun(0.0, REST, LIMITS)
+
+
+@pytest.mark.parametrize("acceleration", [0.0, -30.0, 30.0, 1e300])
+def test_a_halt_keeps_the_limits_on_its_way(acceleration):
+    """Near a limit it is shorter, and a large acceleration does not go on."""
+    for q, qd in ((1.9, 1.0), (1.0, 2.9), (1.999, 0.05), (2.0, 0.0), (0.0, -2.9)):
+        motion = tuple(np.full(2, x) for x in (q, qd, acceleration))
+        path = halted(0.0, motion, LIMITS)
+        seen = [path.at(t) for t in np.linspace(0.0, path.duration, 100)]
+        assert np.abs([x[0] for x in seen]).max() < 2.0 + 1e-9
+        assert np.abs([x[1] for x in seen]).max() < 3.3
+        assert not path.at(path.duration)[1].any()
 
 
 # -- the phase, with arms that are where their reference is, or beside it ----------------------
@@ -269,3 +297,20 @@ def test_positions_that_are_not_finite_end_a_goal():
     bench.offset[0] = np.nan
     bench.run(0.1)
     assert asked.code is Code.PATH_TOLERANCE_VIOLATED
+
+
+def test_estimated_wrenches_are_tared_before_trajectories():
+    """Else an error of the model looks like a touch, which ends the phase."""
+    tared, phase = [], Bench().phase
+    observer = SimpleNamespace(tare=lambda: tared.append(True))
+    TaskLaw._tare_free_tools(SimpleNamespace(_course=[phase], _at=0, _observer=observer))
+    assert tared
+
+
+def test_a_task_that_only_waits_can_start():
+    """It has no phase that says how firmly hands may touch."""
+    arms = [SimpleNamespace(name=name) for name in JOINTS]
+    task = SimpleNamespace(
+        _resumes=False, grippers=None, _phases=(Wait(1.0),), system=SimpleNamespace(arms=arms)
+    )
+    TaskLaw.check_hands(task, np.full((2, 6), 100.0))
