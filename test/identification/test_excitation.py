@@ -73,6 +73,8 @@ def test_impossible_motions_are_refused():
         excite("pick_and_place", "middle")
     with pytest.raises(ArgumentError, match="share is 0"):
         excite("pick_and_place", "left", share=0)
+    with pytest.raises(ArgumentError, match="between 0 and 1"):
+        excite("pick_and_place", "left", share=1.0)
 
 
 @pytest.mark.slow

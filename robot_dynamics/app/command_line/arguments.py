@@ -74,8 +74,11 @@ def number(text: str) -> float:
 
 def positive(text: str) -> float:
     """Return a number above 0, as a type of arguments."""
-    value = number(text)
-    if value == 0.0:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
     return value
 

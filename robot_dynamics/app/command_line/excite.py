@@ -27,14 +27,15 @@ def add_excite(commands: Any) -> None:
         type=positive,
         default=0.1,
         metavar="SHARE",
-        help="wanted standard deviations, over those before (default: %(default)s)",
+        help="wanted standard deviations, as a share of those before (default: %(default)s)",
     )
     parser.add_argument(
         "--longest",
         type=positive,
         default=60.0,
         metavar="SECONDS",
-        help="longest duration of the motion (default: %(default)s)",
+        help="duration after which no move is added; the last move can exceed it (default: "
+        "%(default)s)",
     )
     parser.add_argument(
         "--output", type=place, required=True, metavar="FILE", help="the scenario to write (.yaml)"

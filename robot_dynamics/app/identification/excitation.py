@@ -65,12 +65,12 @@ class Excitation:
     def lines(self) -> list[str]:
         """The result as text."""
         worst = np.argsort(self.shares)[::-1][:3]
-        least = ", ".join(f"{self.names[i]} {100.0 * self.shares[i]:.2g} %" for i in worst)
+        least = ", ".join(f"{self.names[i]} {_percent(self.shares[i])}" for i in worst)
         count = f"{len(self.moves)} move{'s' * (len(self.moves) != 1)}"
         return [
             f"{self.scenario.name}: {count} of arm {self.arm!r} in {self.duration:.3g} s",
-            f"  expected standard deviations: {100.0 * self.shares.max():.2g} % of those before "
-            f"at most, {100.0 * float(np.median(self.shares)):.2g} % in the median",
+            f"  expected standard deviations: {_percent(self.shares.max())} of those before "
+            f"at most, {_percent(float(np.median(self.shares)))} in the median",
             f"  least observable: {least}",
         ]
 
@@ -117,13 +117,14 @@ def excite(
     """Plan a motion of one arm that makes its links and friction observable.
 
     The motion ends when the standard deviations of all identifiable combinations, and of viscous
-    and Coulomb friction, are a share of those before, or at the longest duration.
+    and Coulomb friction, are a share of those before, or with the first move that exceeds the
+    longest duration.
 
     Args:
         scenario: A scenario with a task: its arms are free, at home.
         arm: Name of the arm.
         share: Wanted standard deviations, over those before.
-        longest_s: Longest duration [s].
+        longest_s: Duration after which no move is added [s].
         noise: Standard deviations of the samples.
         armature: Whether the inertia of rotors is to be identified too.
         seed: Of the candidates.
@@ -138,13 +139,20 @@ def excite(
             f"{scenario.name}: has no task, so that its arms are never free; expected a scenario "
             "with a `task`."
         )
-    for name, value in (("share", share), ("longest_s", longest_s)):
-        if not 0.0 < value < float("inf"):
-            raise ArgumentError(f"{name} is {value!r}; expected a positive number.")
+    if not 0.0 < share < 1.0:
+        raise ArgumentError(f"share is {share!r}; expected a number between 0 and 1.")
+    if not 0.0 < longest_s < float("inf"):
+        raise ArgumentError(f"longest_s is {longest_s!r}; expected a positive number.")
     planner = _Planner(scenario, arm, noise or Noise(), seed, armature=armature)
     while planner.shares.max() > share and planner.duration < longest_s:
         planner.add_move()
     return planner.result()
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, with two digits and without an exponent."""
+    value = 100.0 * share
+    return f"{value:.0f} %" if value >= 10.0 else f"{value:.2g} %"
 
 
 class _Planner:

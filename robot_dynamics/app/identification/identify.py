@@ -144,9 +144,11 @@ def identify(
     if use not in get_args(Source):
         raise UnknownNameError("use", use, get_args(Source))
     if what != "payload" and use != "both":
-        raise ArgumentError(f"use is {use!r}, which a payload needs alone; expected none.")
+        raise ArgumentError(
+            f"use is {use!r}; it applies to a payload, expected none for {what!r}."
+        )
     if what != "arms" and not armature:
-        raise ArgumentError("armature is False, which arms need alone; expected none.")
+        raise ArgumentError(f"armature is False; it applies to arms, expected none for {what!r}.")
     if not 0.0 < cutoff < float("inf"):
         raise ArgumentError(f"cutoff is {cutoff!r}; expected a positive frequency in Hz.")
     given = [recordings] if isinstance(recordings, (Recording, str, Path)) else list(recordings)

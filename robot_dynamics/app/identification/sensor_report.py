@@ -84,7 +84,7 @@ class SensorIdentification:
             if abs(scale - 1.0) > max(_SURE * deviation, _LEAST_SCALE):
                 yield (
                     f"the sensor of arm {name!r} measures {scale:.3f} +- {deviation:.3f} times "
-                    "the wrench; expected 1, by the scale of its driver."
+                    "the wrench; expected 1: correct the scale of its driver or the object's mass."
                 )
 
     @property
