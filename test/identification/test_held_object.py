@@ -10,9 +10,10 @@ from support.payloads import NOISE, carried, random_payload, record, study
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.identification.report_parts import doubts
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.dynamics.inertial_parameters import is_physical
-from robot_dynamics.identification.least_squares import solve
+from robot_dynamics.identification.least_squares import Fit, solve
 from robot_dynamics.identification.motion import ArmKinematics
 from robot_dynamics.identification.payload import nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError, without_outliers
@@ -305,3 +306,14 @@ def test_random_payloads_differ(arms):
         assert is_physical(np.array([mass, 0, 0, 0, *inertia[np.tril_indices(3)]]))
     assert ArmKinematics(arms.system).own[1] == slice(7, 14)
     assert NOISE.wrench[3] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("factor", "correlation", "warned"),
+    [(0.56, 0.5, False), (0.59, 0.5, True), (1.9, 0.0, False), (2.1, 0.0, True)],
+)
+def test_residuals_that_make_deviations_too_small_are_named(factor, correlation, warned):
+    """A correlation of a half enlarges the deviation of a mean by the root of three."""
+    nothing = np.zeros(1)
+    fit = Fit(("m",), nothing, np.eye(1), nothing, factor, correlation, 1e4, 0, 1.0)
+    assert bool(doubts(fit, "", "links")) == warned

@@ -65,7 +65,9 @@ def doubts(fit: Fit, what: str, causes: str) -> list[str]:
             f"residuals{what} are {fit.factor:.1f} times the assumed noise: {causes}, or the "
             "noise differ from what is assumed; deviations are enlarged."
         )
-    if not fit.white:
+    # Deviations of a mean under correlated noise are larger by sqrt((1 + c) / (1 - c)).
+    share = (1.0 + fit.correlation) / max(1.0 - fit.correlation, 1e-9)
+    if not fit.white and fit.factor**2 * share > 1.0:
         found.append(
             f"successive residuals{what} are correlated ({fit.correlation:.2f}): something acts "
             "that is not in the equations, and deviations are too small."
