@@ -128,7 +128,7 @@ def ticks_of(stamps, names=("arm",)):
     for stamp in stamps:
         for name in names:
             at = stamp if name == "arm" else 77.0 + stamp  # another machine's clock
-            intake._on_joints("joint_states", (round(1e9 * at), [name], [0.0], [0.0]))
+            intake._on_joints("joint_states", (round(1e9 * at), [name], [0.0], [0.0], []))
             if intake.decide() is Action.COMPUTE:
                 loop.clock.tick = intake.tick
                 loop.ready = False
