@@ -242,9 +242,10 @@ class ArmEquations:
         return values
 
     def information(self, q: Array, qd: Array, qdd: Array, period: float) -> tuple[Array, Array]:
-        """Return what samples tell about the unknowns (u, u), and their torques (N, n).
+        """Return the information matrix of samples (u, u), and their torques (N, n).
 
-        The torques are those of the description.
+        It is the inverse covariance of the unknowns without a prior. The torques are those of the
+        description.
 
         Args:
             q: Positions (N, nv) of the robot.

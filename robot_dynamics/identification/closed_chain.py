@@ -26,7 +26,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.identification.least_squares import OBSERVED, Fit, solve
+from robot_dynamics.identification.least_squares import OBSERVED, Fit, held_out_split, solve
 from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion, skew
 from robot_dynamics.identification.signals import IdentificationError
 
@@ -36,7 +36,6 @@ _ROUNDS = 8  # of the Gauss-Newton iteration, at most
 _CONVERGED = 1e-3  # of the deviations
 _SAMPLES = 10_000  # that are used at most
 _LEAST_SAMPLES = 20
-_HELD_OUT = 0.25  # part of the samples that verifies
 _FLOOR = 0.01  # of effects of joints, rad/rad and m/rad: arms of few joints have none in some
 _NAMED = 0.3  # part of a parameter in hidden combinations, from which it is named
 _POSE = (*(f"{axis} [m]" for axis in "xyz"), *(f"r{axis} [rad]" for axis in "xyz"))
@@ -146,7 +145,7 @@ class ClosedChain:
             )
         q = q[:: -(-len(q) // _SAMPLES)]
         fit = self._fit(q)
-        split = round((1.0 - _HELD_OUT) * len(q))
+        split = held_out_split(len(q))
         early = self._fit(q[:split]).values
         start = np.zeros(len(self.names))
         bases, grasps, offsets = self._frames(fit.values)

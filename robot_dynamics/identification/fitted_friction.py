@@ -111,7 +111,7 @@ class FittedFriction:
 
 
 def is_slow(speeds: Array) -> NDArray[np.bool_]:
-    """Return where the friction of joints at some speeds is unknown."""
+    """Return a mask of the speeds of joints at which friction is unknown."""
     return np.asarray(np.abs(speeds) <= _SLOW)
 
 

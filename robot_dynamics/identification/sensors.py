@@ -30,7 +30,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.held_object import WRENCH_AXES
-from robot_dynamics.identification.least_squares import Fit, solve
+from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import (
     PARAMETERS,
     ArmKinematics,
@@ -57,7 +57,6 @@ _LEAST_TURN = np.radians(1.0)  # smaller errors of axes are not corrected
 _BETTER = 100.0  # decrease of the sum of squares that decides between axes
 _SEEN = 3.0  # standard deviations of its mass from which a tool is there
 _LEAST_ROWS = 20  # instants
-HELD_OUT = 0.25  # part of the rows that verifies
 
 
 class _Rows(NamedTuple):
@@ -182,7 +181,7 @@ class FreeArm:
         if not turned:
             axes, turn = _Axes(axes.s, np.eye(3)), np.zeros(3)
         _, fit = self._fit(rows, axes, filters, turning=turned)
-        first = rows.part(slice(round((1.0 - HELD_OUT) * len(rows.w))))
+        first = rows.part(slice(held_out_split(len(rows.w))))
         last = rows.part(slice(len(first.w), None))
         other, early = self._fit(first, axes, filters, turning=turned)
         plain, x0 = _Axes(1.0, np.eye(3)), self._described

@@ -101,7 +101,7 @@ class SensorIdentification:
 
     @property
     def _hidden(self) -> list[str]:
-        """What the recordings do not determine, one phrase each."""
+        """Parameters that the recordings do not determine, one phrase each."""
         found = []
         for one in self.sensors:
             if not one.carries:
