@@ -99,7 +99,7 @@ def test_sticking_impacts_of_random_mechanisms_add_no_energy():
     rng = np.random.default_rng(8)
     tree = random_tree(rng, ["floating", "revolute", "spherical"], chain=True)
     robot, reduced = Robot.from_mechanism(tree), 0
-    for k in range(200):
+    for k in range(100):
         count = 1 + k % 2
         points = [PointContact(f"{i}", f"link{2 * i}", rng.normal(size=3)) for i in range(count)]
         contacts, (q, qd, _) = Contacts(robot, points), random_state(rng, robot.model)
@@ -119,7 +119,7 @@ def test_sticking_impacts_of_random_mechanisms_add_no_energy():
         if ratio[0] < 1.0 - 1e-7:
             assert_allclose(hit.energy_lost, 0.0, atol=1e-11 * kinetic[0])
             reduced += 1
-    assert reduced > 5
+    assert reduced > 2
 
 
 @pytest.mark.book("K3")

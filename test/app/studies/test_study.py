@@ -465,9 +465,9 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path, name):
 )
 def test_separate_samples_run_on_all_cores(tmp_path, monkeypatch, scenario, figure, seconds):
     """Contacts, joints and compliance: two processes, one killed midway; nothing is lost."""
-    monkeypatch.setattr("robot_dynamics.app.studies.study.FEWEST_AT_ONCE", 12)
+    monkeypatch.setattr("robot_dynamics.app.studies.study.FEWEST_AT_ONCE", 6)
     text = (
-        f"scenario: {scenario}\nsamples: 12\nduration_s: {seconds}\nfigures: [{figure}]\n"
+        f"scenario: {scenario}\nsamples: 6\nduration_s: {seconds}\nfigures: [{figure}]\n"
         "vary:\n  plant.object_mass_scale: {uniform: [0.9, 1.1]}\n"
     )
     study = load_study(study_file(tmp_path, text))
@@ -485,4 +485,4 @@ def test_separate_samples_run_on_all_cores(tmp_path, monkeypatch, scenario, figu
     assert there.singly
     assert there.samples == here.samples
     lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
-    assert sorted(json.loads(line)["sample"] for line in lines[1:]) == [*range(12)]
+    assert sorted(json.loads(line)["sample"] for line in lines[1:]) == [*range(6)]
