@@ -171,7 +171,7 @@ def test_the_table():
     assert "66 %" in lines[2]
     assert "0.30 of 2 N m" in lines[2]
     assert "12 ms" in lines[3]
-    assert "control goes on" in lines[3]
+    assert "control continues" in lines[3]
     assert "FAILED: a torque was 1.2." in lines[4]
 
 
