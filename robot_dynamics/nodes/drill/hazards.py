@@ -185,7 +185,7 @@ HAZARDS = (
         recovery="controller/reset, controller/resume",
     ),
     _goes_on(
-        "stop in mid-air, then returned",
+        "stop in mid-air, then put down",
         disturbance=stop_and_put_down,
         lasts_s=0.5,
         recovery="controller/reset, controller/put_down",

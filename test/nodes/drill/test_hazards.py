@@ -86,7 +86,7 @@ def test_the_fallback_comes_in_the_same_period(trial, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["stop in mid-air, then resumed", *_others("stop in mid-air, then returned")]
+    "name", ["stop in mid-air, then resumed", *_others("stop in mid-air, then put down")]
 )
 def test_a_stopped_run_goes_on(trial, name):
     """Control stops, is reset and starts where the object is, without a step of a torque."""
