@@ -107,9 +107,8 @@ def assemble(
 ) -> Assembly:
     """Return positions that close all loops, near a guess if possible.
 
-    With rounded placements, loops may close only to the last decimals. Constraints that act by no
-    more than that are then ignored, and the result is the configuration near the guess with the
-    smallest errors.
+    With rounded placements, loops may close only to the last decimals. Weaker constraints are then
+    ignored, and the result is the configuration near the guess with the smallest errors.
 
     Loops whose links are too short to meet are refused at once. Other loops are closed by damped
     Gauss-Newton steps on the position errors. If these end in an open configuration, they restart
@@ -353,7 +352,7 @@ def loop_gaps(model: Model, error: Array) -> dict[str, Gap]:
 def _held(
     model: Model, guess: Array, held: Iterable[str] | Mapping[str, object]
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the guess with held values put in, and which velocities stay zero."""
+    """Return the guess with held values, and the velocities that stay zero."""
     q, fixed = guess.copy(), np.zeros(model.nv, dtype=bool)
     if isinstance(held, str):
         raise ArgumentError(f"held is the text {held!r}, expected several names.")

@@ -161,7 +161,7 @@ def _contact(record: Record, far: NDArray[np.bool_]) -> dict[str, float]:
 
 
 def _rises(on: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return where something begins."""
+    """Return a mask of the entries at which a mask becomes true."""
     return np.asarray(np.diff(on.astype(int), prepend=0) == 1)
 
 
