@@ -287,7 +287,7 @@ def _require_reach(search: ClosureSearch, guess: Array) -> None:
     if worst <= _CLEARLY * search.length:
         return
     gaps = {name: Gap(missing.get(name, 0.0), 0.0) for name, _ in constraint_groups(model)}
-    held = " with what is held" if not np.all(search.free) else ""
+    held = " with the held joints" if not np.all(search.free) else ""
     raise AssemblyError(
         f"{model.name}: no configuration closes all loops{held}: "
         + gaps_in_words(gaps, search.goal, "stays open by at least")
@@ -314,7 +314,7 @@ def _failure(
     gap, q = best
     _, error = search.closure(q)
     gaps = loop_gaps(model, error * model.holonomic)
-    held = " and what is held" if not np.all(search.free) else ""
+    held = " and the held joints" if not np.all(search.free) else ""
     faults = search.limits.faults(q, search.goal)
     words = faults[:_NAMED] + [f"and {len(faults) - _NAMED} more"] * (len(faults) > _NAMED)
     if not words or opening(model, error, search.length) > search.goal:

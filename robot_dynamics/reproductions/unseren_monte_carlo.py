@@ -143,7 +143,7 @@ def run(quick: bool, tell: Tell, sampling: Sampling) -> StudyOutcome:
         )
     except KeyboardInterrupt:
         kept = len(results.known)
-        print(f"{kept} samples are kept in {path}: the same command goes on from there.")
+        print(f"{kept} samples are kept in {path}: the same command continues.")
         raise
     finally:
         results.close()

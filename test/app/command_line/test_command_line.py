@@ -628,6 +628,6 @@ def test_convert(tmp_path, capsys):
     assert main(["convert", str(arm), str(tmp_path / "arm.sdf")]) == 2
     assert "ending in .urdf, .xml, .yaml or .json" in capsys.readouterr().err
     assert main(["convert", str(mjcf), str(urdf), "--loops", str(loops)]) == 2
-    assert "arm_loops.yaml: is what is to be converted" in capsys.readouterr().err
+    assert "arm_loops.yaml: is the file to convert" in capsys.readouterr().err
     assert main(["convert", str(mjcf), str(mjcf)]) == 2
-    assert "is what is to be converted, expected another file" in capsys.readouterr().err
+    assert "is the file to convert, expected another output file" in capsys.readouterr().err
