@@ -41,7 +41,8 @@ infinity, where it is allowed. One value is changed for a single run by its path
 Mappings are merged key by key; lists and single values are replaced.
 
 Editors complete and check these keys with the
-[JSON schema](demonstrations.md#completion-in-editors) of the same source. [Demonstrations](demonstrations.md), [hybrid control](hybrid_control.md),
+[JSON schema](demonstrations.md#completion-in-editors) of the same source.
+[Demonstrations](demonstrations.md), [hybrid control](hybrid_control.md),
 [jointed objects](jointed_objects.md) and [simulation](simulation.md) describe the keys in use.
 """
 

@@ -550,7 +550,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return motion.times[every].tolist(), np.array(inertias)
 
     def forget(self) -> None:
-        """Let the next start begin its search for the object where the plan does."""
+        """Reset the memory: the next start searches for the object from the plan's start."""
         self.running.memory = np.zeros_like(self.running.memory)
 
     def prepare_start(self, q: Array) -> None:
