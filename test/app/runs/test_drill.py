@@ -250,7 +250,7 @@ def test_a_soak(fake, capsys):
 
 
 def test_bad_arguments(fake, capsys):
-    """What is no time, and a folder that is not there, are refused before anything starts."""
+    """Invalid times and missing folders are refused before the start."""
     calls = fake([], 0)
     with pytest.raises(SystemExit):
         main(["drill", "--soak", "-1"])
