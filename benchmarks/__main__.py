@@ -111,7 +111,7 @@ def main() -> int:
 
 
 def host() -> dict[str, str]:
-    """Return what the figures depend on besides the code."""
+    """Return the conditions of the figures other than the code."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():

@@ -107,7 +107,7 @@ def one_after_the_other(scenario: Scenario, n: int, rounds: int) -> None:
 
 
 def stepping(batch: rd.BatchSimulation, torque: Any) -> Callable[[], None]:
-    """Return what takes some periods under torques that hold the cells up, at once."""
+    """Return a function that steps some periods under torques that hold the cells up, at once."""
     torques = np.tile(torque, (_PERIODS, 1, 1))
 
     def turn() -> None:
@@ -129,7 +129,7 @@ def calling(batch: rd.BatchSimulation, torque: Any) -> Callable[[], None]:
 
 
 def running(batch: rd.BatchSimulation) -> Callable[[], None]:
-    """Return what takes some periods with the law in the loop."""
+    """Return a function that steps some periods with the law in the loop."""
     return lambda: batch.run(_PERIODS * batch.period) and None  # type: ignore[func-returns-value]
 
 

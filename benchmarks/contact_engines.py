@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 class Engine:
-    """What runs a scene in steps of a length [s]; made anew for each run."""
+    """An engine that runs a scene in steps of a length [s]; made anew for each run."""
 
     name = ""
 
@@ -44,7 +44,7 @@ class Engine:
         raise NotImplementedError
 
     def state(self) -> State:
-        """Return where all is."""
+        """Return the state of all bodies."""
         raise NotImplementedError
 
 
@@ -130,7 +130,7 @@ class Ours(Engine):
 
 
 class Tuning(NamedTuple):
-    """What MuJoCo's contacts are given; see `TUNED`.
+    """Parameters of MuJoCo's contacts; see `TUNED`.
 
     Attributes:
         steps: Time constant of `solref` in steps, 2 at least; of bounces half a period of the

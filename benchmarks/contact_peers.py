@@ -71,7 +71,7 @@ class Result(NamedTuple):
 
 
 def results_of(scene: scenes.Scene, step: float, rounds: int) -> list[Result]:
-    """Return what all engines make of a scene with steps of a length [s]."""
+    """Return the results of all engines for a scene with steps of a length [s]."""
     from benchmarks.contact_engines import ENGINES, run
 
     errors: dict[str, float] = {}

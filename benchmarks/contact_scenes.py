@@ -79,7 +79,7 @@ class Touch(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What an engine found, of b bodies at k times.
+    """The motion of b bodies at k times, computed by an engine.
 
     Attributes:
         times: (k,) [s].

@@ -45,7 +45,7 @@ class Problem(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What a solver did with the problems of a scene.
+    """A solver's figures for the problems of a scene.
 
     Attributes:
         microseconds: The median.
@@ -241,7 +241,7 @@ def _residual(problem: Problem, P: Array) -> float:
 def _figures(
     problems: Sequence[Problem], solvers: dict[str, Callable[[Problem], Callable[[], Array]]]
 ) -> Iterator[tuple[str, Figure]]:
-    """Yield what each solver did; the first is the reference of the others."""
+    """Yield each solver's figures; the first is the reference of the others."""
     reference: list[Array] = []
     for name, make in solvers.items():
         times, worst, agrees, solved = [], 0.0, 0, 0
@@ -266,7 +266,7 @@ def _figures(
 
 
 def pinocchio_figure(scene: Scene) -> Figure:
-    """Return what Pinocchio's ADMM did with its own problems of a scene; the solver's own time."""
+    """Return the figures of Pinocchio's ADMM for its own problems of a scene; its own time."""
     engine, times, worst, solved = Pinocchio(scene, STEP), [], 0.0, 0
     for _ in range(_PROBLEMS):
         engine.advance()

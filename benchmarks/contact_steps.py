@@ -211,7 +211,7 @@ def compare_quadrupeds(rounds: int) -> None:
 
 
 def two_arms_and_a_box() -> tuple[Callable[[float], Any], Callable[[Any, float], Array], str]:
-    """Return what makes a simulation of a step, the torque at a time, and the box's name."""
+    """Return a factory of simulations of a step, the torque at a time, and the box's name."""
     engine: Any = rd.Simulation("tray")._plant.engine
     scene, start, box = engine.scene, engine.stepping.q, "tray"
     robot, system = rd.Robot(scene.model), scene.system

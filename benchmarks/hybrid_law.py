@@ -118,7 +118,7 @@ def rows_of(name: str, rounds: int) -> list[Row]:
 
 
 def kind_of(step: HybridStep) -> str:
-    """Return what limits made of a step."""
+    """Return the effect of limits on a step."""
     if step.internal_force_adapted:
         return RELIEVING
     if step.effort_scale < 1.0 - 1e-9:
@@ -127,7 +127,7 @@ def kind_of(step: HybridStep) -> str:
 
 
 def _difference(control: HybridLaw, q: Array, qd: Array) -> float:
-    """Return how far a step's torque is from that of the law in NumPy, of the largest torque."""
+    """Return a step's torque error against the law in NumPy, relative to the largest torque."""
     step = _fresh(control, q, qd)
     at, system = control.layout.memory, control.hybrid_system
     R = Rotation.from_quat(step.pose[3:]).as_matrix()
@@ -161,7 +161,7 @@ def _tight(control: HybridLaw, samples: list[tuple[Array, Array]]) -> float:
 def _timed(
     control: HybridLaw, samples: list[tuple[Array, Array]], rounds: int
 ) -> dict[str, list[int]]:
-    """Return how long updates took [ns], by what limits made of them."""
+    """Return the durations of updates [ns], by the effect of limits."""
     wrenches = np.zeros((2, 6))
     control.start(*samples[0])
     first, clock = control.ramp_ticks, time.perf_counter_ns

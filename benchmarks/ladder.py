@@ -146,7 +146,7 @@ def rows_of(rounds: int) -> list[Row]:
 
 
 def _difference(model: Model, q: Array, qd: Array, tau: Array, qdd: Array) -> float:
-    """Return how far accelerations are from those of the dense method, over its condition."""
+    """Return the error of accelerations against the dense method, over its condition."""
     terms = closed_loop_terms(model, q.tolist(), qd.tolist(), parameters_of(model))
     K, k = np.array(terms.loops.K), np.array(terms.loops.k)
     ranked = constraint_rank(model, K)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the machinery around the equations costs: `python -m benchmarks.overheads`."""
+"""Costs of the machinery around the equations: `python -m benchmarks.overheads`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def _of_recording() -> dict[str, float]:
-    """Return what an operation costs while a function is traced."""
+    """Return the costs of an operation while a function is traced."""
 
     def record() -> None:
         graph = Graph()
@@ -42,7 +42,7 @@ def _of_recording() -> dict[str, float]:
 
 
 def _of_calls() -> dict[str, float]:
-    """Return what calls from Python cost, beside one of NumPy's, and inside of machine code."""
+    """Return the costs of calls from Python, beside NumPy's, and inside of machine code."""
     x = np.ones(7)
 
     def product(a: Any, b: Any, c: Any, p: Any) -> dict[str, list[Any]]:
@@ -63,7 +63,7 @@ def _of_calls() -> dict[str, float]:
 
 
 def _of_safety() -> dict[str, float]:
-    """Return what an instant of the safety layer of two arms costs, when all is well."""
+    """Return the cost of a good instant of the safety layer of two arms."""
     scenario = load_scenario("lift_box")
     system = build_system(scenario)
     loop, q = control_loop(scenario, system), make_plant(scenario, system).reset().q
@@ -80,7 +80,7 @@ def _of_safety() -> dict[str, float]:
 
 
 def _best(function: Callable[[], object], calls: int = _CALLS) -> float:
-    """Return what a call costs in the best of some rounds [us]."""
+    """Return the cost of a call in the best of some rounds [us]."""
     best = np.inf
     for _ in range(10):
         begin = time.perf_counter()

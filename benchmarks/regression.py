@@ -252,7 +252,7 @@ def commit_of(name: str | None) -> tuple[str, str]:
 
 
 def git(*arguments: str) -> str:
-    """Return what a git command prints in this checkout, or raise a MeasurementError."""
+    """Return the output of a git command in this checkout, or raise a MeasurementError."""
     command = ["git", "-C", str(ROOT), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark reports: one row for each robot, algorithm, way of calling, and peer."""
+"""Rows of a benchmark: one for each robot, algorithm, way of calling, and peer."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ ROD = LinkElement("rod", 1.0, (0.0, 0.0, -0.2), np.diag([0.03, 0.03, 0.001]))
 
 
 def feet() -> list[tuple[tuple[float, float, float], tuple[float, float, float]]]:
-    """Return where each leg stands on the base, and where it carries the platform."""
+    """Return the legs' points on the base, and their points on the platform."""
     points = []
     for leg in range(LEGS):
         low = np.radians(120 * (leg // 2) + (20 if leg % 2 else -20))

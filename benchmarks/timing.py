@@ -23,7 +23,7 @@ _ATTEMPTS = 4
 
 
 class Timing(NamedTuple):
-    """How long a function takes.
+    """The duration of a function.
 
     Attributes:
         median: Of all rounds, per state [us].

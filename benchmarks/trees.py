@@ -329,7 +329,7 @@ def _mujoco_errors(subject: Subject) -> dict[str, float]:
 
 
 def host_lanes() -> int:
-    """Return how many states our SIMD code takes at once on this machine."""
+    """Return the number of states in the SIMD lanes of our code on this machine."""
     from robot_dynamics.compile.host import find_host
 
     host = find_host()

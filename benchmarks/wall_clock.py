@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def within(low: float, high: float, kind: type[float]) -> Callable[[str], float]:
-    """Return what reads a number of a kind between two others."""
+    """Return a reader of a number of a kind between two others."""
 
     def read(text: str) -> float:
         number = kind(text)
@@ -87,7 +87,7 @@ def within(low: float, high: float, kind: type[float]) -> Callable[[str], float]
 
 
 def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> dict[str, object]:
-    """Return what is told of a run.
+    """Return the measurements of a run.
 
     Args:
         folder: Where nodes run.

@@ -23,7 +23,7 @@ def free_body(mass: float, inertia: np.ndarray) -> rd.Robot:
 
 
 def bouncing_ball() -> tuple[np.ndarray, np.ndarray]:
-    """Go from bounce to bounce, and compare their times with the closed form."""
+    """Simulate bounces, and compare their times with the closed form."""
     e, height, radius = 0.8, 1.0, 0.1
     ball = PointContact("ball", "body", radius=radius, material=Material(0.0, restitution=e))
     robot = free_body(2.0, 0.008 * np.eye(3))
@@ -41,7 +41,7 @@ def bouncing_ball() -> tuple[np.ndarray, np.ndarray]:
 
 
 def sliding_block() -> tuple[np.ndarray, np.ndarray]:
-    """Let a block slide on four corners until friction stops it."""
+    """Simulate a block that slides on four corners until friction stops it."""
     mu, speed, half = 0.3, 1.0, (0.1, 0.1, 0.05)
     corners = [(x, y, -half[2]) for x in (-half[0], half[0]) for y in (-half[1], half[1])]
     face = vertices(PointContact("corner", "body", material=Material(mu)), corners)

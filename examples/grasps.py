@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two finger tips on a box: what the grasp resists, and how hard it has to squeeze.
+"""Two finger tips on a box: force closure, and the squeeze that prevents slip.
 
 python examples/grasps.py
 """

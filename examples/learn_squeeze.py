@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms learn how fast to lift a slippery box and how hard to squeeze it.
 
-The palms hold by friction alone, with a coefficient of 0.8, and the box weighs up to a tenth more
-or less than the arms believe. Time costs, squeeze costs, and a box that slips costs most. The
-cross-entropy method looks for the pace and the squeeze with the least costs: 32 pairs at a time,
-each in eight cells of different boxes, in a vector environment of 256 cells. Grasps stay closed
-there: one slips where its measured force leaves the friction cone.
+The palms hold only by friction, with a coefficient of 0.8, and the box weighs up to a tenth more
+or less than modelled. Time and squeeze have costs, and a slipping box has the largest. The
+cross-entropy method searches for the pace and the squeeze with the least costs: 32 pairs at a
+time, each in eight cells of different boxes, in a vector environment of 256 cells. Grasps stay
+closed there: a palm counts as slipping if its measured force leaves the friction cone.
 
     python examples/learn_squeeze.py
 

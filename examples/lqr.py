@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linear-quadratic regulator (LQR) of two arms without an object, as a user's controller.
 
-The dynamics is linearised, exactly, at a target 0.01 rad from the start in each joint, and the
+The dynamics are linearised exactly at a target 0.01 rad from the start in each joint, and the
 algebraic Riccati equation gives the gains that bring the arms there.
 
 python examples/lqr.py
@@ -20,8 +20,8 @@ class LQR(rd.Controller):
     Args:
         error: Error of a joint that counts as 1 [rad].
         speed: Speed of a joint that counts as 1 [rad/s].
-        acceleration: What torques alone accelerate a joint by that counts as 1 [rad/s^2].
-        step: From the start to the target, the same for each joint [rad].
+        acceleration: Acceleration of a joint by torques alone that counts as 1 [rad/s^2].
+        step: Distance from the start to the target, the same for each joint [rad].
     """
 
     def __init__(self, error=0.02, speed=0.5, acceleration=5.0, step=0.01):

@@ -4,8 +4,8 @@
 
 The wrench of both arms on the object, about its origin, is h_E = K e + D e', with e the rotation
 vector and displacement from the object to its reference. A box that is heavier than modelled sinks
-by the weight over K. `control.law: impedance` is this as a shipped law, with the hands' own
-springs, limits and gains by axis; this program shows how to write one.
+by the weight over K. `control.law: impedance` is such a law, shipped, with springs between the
+hands, limits and gains by axis; this program shows how to write one.
 
 python examples/object_impedance.py
 """
@@ -20,7 +20,7 @@ class ObjectSpring(rd.Controller):
 
     Args:
         stiffness: Of the object's position [N/m]; of its orientation a tenth of it [N m/rad].
-        damping: Likewise [N s/m], [N m s/rad].
+        damping: Damping of position [N s/m] and, a tenth of it, of orientation [N m s/rad].
     """
 
     def __init__(self, stiffness=5000.0, damping=700.0):

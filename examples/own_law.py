@@ -52,7 +52,7 @@ class Sway(rd.ControlLaw):
         return rd.LawStep(self.torque(q, qd, qdd), self.hold_support(q), self.row, self.row[:7])
 
     def torque(self, *vectors):
-        """Return inverse dynamics of the arms; they have another order of joints."""
+        """Return inverse dynamics of the arms, whose model has another order of joints."""
         own = np.zeros((3, len(self.order)))
         own[:, self.order] = vectors
         return self.arms.inverse_dynamics(*own)[self.order]

@@ -14,7 +14,7 @@ THERE, BACK = [0.06, 0.0, 0.0], [-0.06, 0.0, 0.0]  # ways of the box [m]
 
 
 def pick(way: list[float]) -> list[str]:
-    """Return the phases that carry the box by a way."""
+    """Return the phases that carry the box by a displacement."""
     return [
         "{approach: {distance_m: 0.08, speed: 0.2}}",
         "{grasp: {squeeze_n: 80.0, touch_within_m: 0.01}}",

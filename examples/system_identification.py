@@ -3,9 +3,9 @@
 """Inertial parameters of an arm from measured torques: linear least squares, then physical ones.
 
 The "measurement" is an arm whose links differ from the model's by some 15 to 30 %, with noise on
-its torques. Base parameters, the combinations that torques depend on, are a linear problem. Ten
-parameters for each link that belong to positive masses are found in log-Cholesky coordinates, near
-those of the model where the torques do not tell.
+its torques. Base parameters, the combinations on which torques depend, are a linear problem. Ten
+parameters for each link with positive masses are found in log-Cholesky coordinates, near the
+model's parameters where torques do not determine them.
 
 python examples/system_identification.py
 """

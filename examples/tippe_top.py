@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tippe top turns upside down by sliding friction, and keeps Jellett's constant.
 
-It is a ball whose centre of mass is below its centre. Whatever force acts at its contact, the
-angular momentum along the way from the centre of mass to the contact stays as it is; energy falls.
+It is a ball whose centre of mass is below its centre. For any force at its contact, the angular
+momentum along the line from the centre of mass to the contact is constant; energy falls.
 
 python examples/tippe_top.py
 """

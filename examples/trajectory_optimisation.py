@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A motion of an arm with the least torques, by SciPy and gradients of compiled dynamics.
 
-The motion between two postures at rest is a spline of fifth degree; what is sought are its control
-points. The cost is the mean square of torques, as parts of their limits. Its gradient by all
-control points takes one product with the derivatives of inverse dynamics at all times at once.
+The motion between two postures at rest is a spline of fifth degree; the unknowns are its control
+points. The cost is the mean square of torques, relative to their limits. Its gradient by all
+control points takes one product with the derivatives of inverse dynamics at all times.
 
 python examples/trajectory_optimisation.py
 """

@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status; Ctrl-C while it is being imported included.
 
     Args:
-        arguments: What follows the command's name; those of the process by default.
+        arguments: Arguments after the command's name; by default those of the process.
     """
     use_one_thread()
     try:

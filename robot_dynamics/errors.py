@@ -30,7 +30,7 @@ class UnknownNameError(RobotDynamicsError):
     """A name that is not there: it says which names would have been valid.
 
     Attributes:
-        kind: What was looked for, in the singular ("joint", "link", "key").
+        kind: Kind of the name, in the singular ("joint", "link", "key").
         name: The name that was given.
         valid: The names that exist.
         place: Where the name was read, for instance "lift_box.yaml:12".
@@ -73,7 +73,7 @@ def require_length(name: str, values: Sequence[object], length: int, meaning: st
         name: The argument's name, for the message.
         values: The sequence to check.
         length: The number of entries expected.
-        meaning: What one entry stands for, for the message.
+        meaning: Meaning of an entry, for the message.
     """
     if len(values) != length:
         raise ArgumentError(f"{name} has {len(values)} entries, expected {length} ({meaning}).")
@@ -83,7 +83,7 @@ def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; a single string is not taken for a list of letters.
 
     Args:
-        name: What they are names of, for the message.
+        name: Kind of the names, for the message.
         values: The names.
 
     Raises:

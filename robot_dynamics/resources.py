@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where files are: those of this package, and those that `package://` addresses name."""
+"""Paths of files: of this package, and of `package://` addresses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ResourceNotFoundError(RobotDynamicsError, FileNotFoundError):
     """A file of a package that is nowhere to be found.
 
     Attributes:
-        uri: What was looked for.
+        uri: The missing file.
         searched: The places that were looked at, in order.
     """
 

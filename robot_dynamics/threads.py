@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How many threads the linear algebra behind NumPy takes.
+"""Number of threads of the linear algebra behind NumPy.
 
 For matrices as small as those of robots a second thread gains nothing, and waiting for it takes a
-hundred times as long as the work where other processes keep the cores busy. Nothing but the
-standard library is imported here: this has to be set before NumPy is imported.
+hundred times as long as the work if other processes keep the cores busy. Only the standard library
+is imported here, because the number must be set before NumPy is imported.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def apart(value: float, bound: float, digits: int = 3) -> tuple[str, str]:
 
     Args:
         value: The number.
-        bound: What it was compared with.
+        bound: The number with which it was compared.
         digits: The least number of digits.
     """
     for count in range(digits, _EXACT):
@@ -28,7 +28,7 @@ def apart(value: float, bound: float, digits: int = 3) -> tuple[str, str]:
 
 
 def outside(value: float, lower: float, upper: float, unit: str, digits: int = 4) -> str:
-    """Return a position beyond its limits and what was expected: "4 rad, expected -2 to 2 rad".
+    """Return a position beyond its limits and the limits: "4 rad, expected -2 to 2 rad".
 
     A hint follows if it would be within the limits as an angle in degrees.
 

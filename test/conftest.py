@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of all folders share.
+"""Fixtures for the tests of all folders.
 
 Hypothesis tries the same examples in every run, however long the machine takes for them. What is
 marked slow tries others every time: new examples are to be found there, and not by whoever changes

@@ -114,7 +114,7 @@ class FakeArms:
 
 
 def loads(system: GraspSystem, scenario: Scenario) -> list[np.ndarray]:
-    """Return what each arm carries of the object at rest at its start, in its grasp frame (6,)."""
+    """Return each arm's load of the object at rest at its start, in its grasp frame (6,)."""
     inertia = system.model.bodies[system.object_body].inertia
     to_body = Rotation.from_quat(scenario.object_pose[3:]).inv()
     force = to_body.apply(-float(inertia.mass) * np.array(system.model.gravity))

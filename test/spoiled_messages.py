@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What makes joint states lie, for arms that are told to."""
+"""Wrong joint states of arms, on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def reorder(message):
 
 
 def without(joint):
-    """Return what drops a joint from a message."""
+    """Return a function that drops a joint from a message."""
 
     def spoil(message):
         at = message.name.index(joint)
@@ -29,7 +29,7 @@ def without(joint):
 
 
 def renamed(joint, name):
-    """Return what renames a joint."""
+    """Return a function that renames a joint."""
 
     def spoil(message):
         message.name = [name if own == joint else own for own in message.name]
@@ -39,7 +39,7 @@ def renamed(joint, name):
 
 
 def with_number(field, at, value):
-    """Return what puts a number into a field."""
+    """Return a function that puts a number into a field."""
 
     def spoil(message):
         values = list(getattr(message, field))
@@ -51,7 +51,7 @@ def with_number(field, at, value):
 
 
 def with_field(field, values):
-    """Return what replaces a field."""
+    """Return a function that replaces a field."""
 
     def spoil(message):
         setattr(message, field, values)
@@ -61,7 +61,7 @@ def with_field(field, values):
 
 
 def at_time(seconds):
-    """Return what sets a message's time, as a clock that jumps does."""
+    """Return a function that sets a message's time, as a clock that jumps does."""
 
     def spoil(message):
         write_time(message.header.stamp, round(seconds * 1e9))

@@ -106,7 +106,7 @@ def imports_of(module: Path) -> Iterator[tuple[int, str]]:
 
 
 def violations(module: Path) -> list[str]:
-    """Return what is wrong with the imports of `module`, each with its line."""
+    """Return the wrong imports of `module`, each with its line."""
     part, found = part_of(module), []
     own = module_name(module)
     narrow = MAY_ONLY_IMPORT.get(part, FLOOR)

@@ -64,7 +64,7 @@ def write(root, step, end=""):
 
 
 def test_ratio_is_the_median_of_the_pairs():
-    """What slows both of a pair down leaves its ratio as it is."""
+    """A slowdown of both of a pair leaves its ratio unchanged."""
     row = Row.of("step [us]", [(1.0, 1.1), (10.0, 11.5), (2.0, 2.0)])
     assert (row.earlier, row.now, row.pairs) == (2.0, 2.0, 3)
     # Quotients of numbers with two digits: rounding errors only.
@@ -147,7 +147,7 @@ def test_a_ratio_above_the_bar_is_a_failure(repository, monkeypatch, bar, status
 
 
 def test_a_working_tree_that_fails_is_a_failure(repository, capsys):
-    """What cannot be measured is told with the last line of the error; the rest is measured."""
+    """A failed measurement is reported with the last line of the error; the rest is measured."""
     write(repository, 20, end="print('no such scenario', file=sys.stderr); sys.exit(2)")
     assert regression.main(["--only", "lift_box", "help", "--repeat", "1"]) == 1
     out = capsys.readouterr().out

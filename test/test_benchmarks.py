@@ -112,7 +112,7 @@ def test_large_models_are_compared_then_timed(monkeypatch):
 
 @pytest.mark.usefixtures("interpreted")
 def test_matrices_of_large_models_are_compared_then_timed(monkeypatch):
-    """What has an entry for every pair of joints, of a chain and of a ring."""
+    """Matrices of a chain and a ring have an entry for every pair of joints."""
     pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from benchmarks import large
@@ -159,7 +159,7 @@ def test_adam_robotics_is_compared_then_timed():
 
 
 def test_a_threshold_may_be_a_time():
-    """Where a time is set as well as a ratio, meeting one of them is enough."""
+    """If a time is set as well as a ratio, meeting one of them is enough."""
     assert row(threshold=0.1, threshold_us=1.0).verdict == "met"
     assert row(threshold=0.1, threshold_us=0.5).verdict == "MISSED"
     assert row(threshold=0.5, threshold_us=0.5).verdict == "met"

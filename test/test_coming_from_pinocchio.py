@@ -26,7 +26,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def names():
-    """Return what expressions of the page may use."""
+    """Return the names for expressions of the page."""
     robot = rd.load(URDF)
     rng = np.random.default_rng(0)
     q, qd, qdd, tau = rng.uniform(-1.0, 1.0, (4, robot.model.nv))
@@ -65,7 +65,7 @@ def test_the_page_is_read():
 
 
 def test_the_same_numbers(names):
-    """What the page says about order and axes is right: the numbers are Pinocchio's."""
+    """The page's statements on order and axes are right: the numbers are Pinocchio's."""
     pytest.importorskip("pinocchio", exc_type=ImportError)
     import pinocchio as pin
 

@@ -24,7 +24,7 @@ def test_unknown_name_suggests_the_closest():
 
 
 def test_unknown_name_without_a_close_one_lists_all():
-    """Where nothing is close, every valid name is listed."""
+    """Without a close name, every valid name is listed."""
     error = UnknownNameError("link", "xyz", iter(["base", "tool"]))
     assert str(error) == "unknown link 'xyz'; expected one of base, tool."
     assert error.valid == ("base", "tool")

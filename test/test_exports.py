@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the package offers at its top."""
+"""Names at the top of the package."""
 
 import subprocess
 import sys

@@ -114,7 +114,7 @@ def parameters_of(context, node):
     ],
 )
 def test_parameters_have_their_types(installed, file, given):
-    """What reaches a node is typed as it declares; only what was given, or the robot states."""
+    """Parameters have the nodes' types; only given ones, or stated by the robot, are passed."""
     context, (node,) = started(file.name, given)
     values = parameters_of(context, node)
     assert values["mode"] == "wall_clock"

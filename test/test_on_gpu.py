@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlit
 
 @pytest.fixture
 def on_processor(monkeypatch):
-    """Let functions on a GPU run on the processor."""
+    """Run functions for a GPU on the processor."""
     run_on_processor(monkeypatch)
 
 

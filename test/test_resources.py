@@ -118,7 +118,7 @@ def test_missing_package_lists_the_places(tmp_path, monkeypatch):
 
 
 def test_missing_file_of_a_known_package(tmp_path, monkeypatch):
-    """Where the package is there, the error says that the file is missing in it."""
+    """If the package exists, the error says that the file is missing in it."""
     package_file(tmp_path / "share" / "my_arms", "arm")
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     with pytest.raises(ResourceNotFoundError, match="package my_arms has no such file") as caught:

@@ -292,9 +292,7 @@ def test_closed_loops_in_batches(closed, rng):
 
 
 def test_dependent_constraints_find_their_way(rng):
-    """Where the kernel cannot, the rank-revealing solution answers, for single states and in a
-    batch only where needed.
-    """
+    """States that the kernel cannot solve get the rank-revealing solution, in batches too."""
     model = CELL.system.model
     twice = Robot(replace(model, loops=(*model.loops, replace(model.loops[0], name="again"))))
     once = Robot(model)

@@ -121,7 +121,7 @@ def test_tested_versions_are_installed(checkout):
 
 
 def test_newest_versions_are_tried_in_an_environment_of_their_own(checkout):
-    """What has changed is listed, all checks run, and the tested versions stay as they are."""
+    """Changed versions are listed, all checks run, and the tested versions stay."""
     result, calls = checkout.run("newest")
     lines = result.stdout.splitlines()
     begin = lines.index("== Changed against constraints/python3.12.txt:")
@@ -220,7 +220,7 @@ def test_arguments_go_to_pytest(checkout):
     ],
 )
 def test_missing_parts_are_named(checkout, environment, says):
-    """What is missing is said in one line, with exit status 2, and nothing is made."""
+    """Missing parts are named in one line, with exit status 2, and nothing is made."""
     result, _ = checkout.run("demo", **environment)
     assert result.returncode == 2
     assert says in result.stderr
@@ -229,7 +229,7 @@ def test_missing_parts_are_named(checkout, environment, says):
 
 
 def test_without_a_home(checkout, tmp_path):
-    """Where the home cannot be written to, one inside .venv is used."""
+    """If the home cannot be written to, one inside .venv is used."""
     result, _ = checkout.run("demo", HOME=str(tmp_path / "missing"))
     assert result.returncode == 3
     assert (checkout.folder / ".venv/home").is_dir()

@@ -19,7 +19,7 @@ COUNT = (
 
 
 def threads_of(code, **changes):
-    """Return how many threads a Python has after some linear algebra."""
+    """Return the number of threads of a Python after some linear algebra."""
     before = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
     done = subprocess.run(
         [sys.executable, "-c", code],

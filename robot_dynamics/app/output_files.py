@@ -54,9 +54,9 @@ def require_parent(path: Path) -> None:
 
 @contextmanager
 def whole_file(path: Path, refusal: type[RobotDynamicsError] = OutputError) -> Iterator[Path]:
-    """Yield where to write a file, so that it appears at `path` whole or not at all.
+    """Yield a temporary path for a file that appears at `path` completely or not at all.
 
-    Whatever ends the writing, a signal included, leaves an older file as it was.
+    If writing is interrupted, also by a signal, an older file is kept.
 
     Args:
         path: The file.

@@ -67,7 +67,7 @@ _sharing = threading.Lock()
 
 
 def make_at_first_batch(machine: MachineCode, build: Callable[[], MachineCode]) -> None:
-    """Let a module get its code for batches when it is first given one.
+    """Compile the batch code of a module when it first gets a batch.
 
     Args:
         machine: The module, which may be shared: the first `build` counts.

@@ -46,7 +46,7 @@ class GpuFunction:
     """A program as a function of arrays of CuPy, on the GPU that is current when it is made.
 
     Attributes:
-        name: What it computes.
+        name: Its name.
         ports: The names and shapes of inputs and outputs.
         ptx: The code of the kernel.
     """

@@ -150,7 +150,7 @@ def load_object(
 
     Args:
         objects: Object code, as `compile_object` returns it.
-        host: What it was made for.
+        host: Processor for which it was compiled.
         names: Exported names.
         lanes: Number of states at a time in its batches, which other kernels do not share.
 

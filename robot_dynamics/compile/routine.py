@@ -220,7 +220,7 @@ def _entered(given: Any) -> Any:
 
 
 def _checked(entry: Any, failures: Sequence[list[BaseException]], address: int) -> Any:
-    """Return the result of a routine; raise what a Python function that it called has raised."""
+    """Return the result of a routine; raise the error of a Python function that it called."""
     result = entry(address)
     for failure in failures:
         if failure:

@@ -127,7 +127,7 @@ def order_of_evaluation(
 def _needs(
     program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]], index: int
 ) -> tuple[int, ...]:
-    """Return what a node is computed from, with a fused product replaced by its factors.
+    """Return the operands of a node, with a fused product replaced by its factors.
 
     For calls that are made together: the operands of all of them.
     """

@@ -10,8 +10,8 @@ loops hold, u = 0. Contacts that stick, or have just closed, meet Signorini's an
 between u and P. Sliding contacts have the friction mu P_n against their slip. Freedoms of joints
 that Coulomb friction holds, see `dynamics.coulomb`, have a row each: they count as contacts that
 are always closed, with a slip along one direction and a normal force that never changes. This is
-the problem of `contact.solver` with accelerations in the place of velocities. Impulses of impacts
-are found with the same rows.
+the problem of `contact.solver` with accelerations in place of velocities. Impulses of impacts are
+found with the same rows.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Accelerations(MutableRecord):
 class ContactAccelerations:
     """Finds accelerations, forces and impulses, one state after another.
 
-    If forces are not unique, it finds those nearest to the forces of the last `keep`.
+    If forces are not unique, it finds the forces nearest to those of the last `keep`.
 
     Args:
         contacts: All possible contacts (m), rigid, of a robot with f rubbing joints.
@@ -101,8 +101,9 @@ class ContactAccelerations:
     Attributes:
         direction: Unit slip direction of each sliding contact and joint (m + f, 2); friction acts
             against it. Zero: sticking.
-        fixed: Mask (m + f,) of those whose friction acts against `direction`. The friction of the
-            others acts against their current slip or, if it has reversed, against `direction`.
+        fixed: Mask (m + f,) of contacts and joints whose friction acts against `direction`. The
+            friction of the others acts against their current slip or, if it has reversed, against
+            `direction`.
     """
 
     def __init__(self, contacts: Contacts) -> None:
@@ -165,11 +166,11 @@ class ContactAccelerations:
 
     @property
     def _met(self) -> bool:
-        """Whether the forces that were found last meet the laws."""
+        """Whether the last forces satisfy the laws."""
         return self._solver.residual <= _MISSED and self._now.approach <= _APPROACH
 
     def _try_others(self) -> None:
-        """Find forces from random starts of the size of those found last."""
+        """Find forces from random starts of the size of the last forces."""
         start, draw = self._now.start.copy(), np.random.default_rng(0)
         size = np.abs(self._solver.P)
         for _ in range(_TRIES):

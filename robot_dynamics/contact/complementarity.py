@@ -105,7 +105,7 @@ def copositive_complementarity(M: Array, d: Array) -> Array | None:
 
 
 def _astray(w: Array, z: Array) -> bool:
-    """Return whether w and z of a scaled problem are no solution of it."""
+    """Return whether w and z fail to solve a scaled problem."""
     least = np.minimum(w, z)
     return bool(least.min() < -_ASTRAY or least.max() > _ASTRAY * max(1.0, z.max()))
 
@@ -146,7 +146,7 @@ def _first(
 ) -> int:
     """Return the row whose basic variable reaches zero first; ties are broken lexicographically.
 
-    The artificial variable, if it is among those that tie.
+    If the artificial variable ties, it is chosen.
     """
     m = table.shape[0]
     ratios = table[rows, -1] / column[rows]

@@ -31,7 +31,7 @@ def total(x: Vector) -> float:
 
 @routine
 def along_row(J: Matrix, i: int, z: Vector) -> float:
-    """Return the product of a row and a vector, in four sums that do not wait for one another."""
+    """Return the product of a row and a vector, in four independent sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     n = len(z) - len(z) % 4
     for k in range(0, n, 4):
@@ -46,7 +46,7 @@ def along_row(J: Matrix, i: int, z: Vector) -> float:
 
 @routine
 def product(J: Matrix, HJ: Matrix, i: int) -> float:
-    """Return the product of row i of both, likewise."""
+    """Return the product of row i of both matrices, in four independent sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     n = J.shape[1] - J.shape[1] % 4
     for k in range(0, n, 4):

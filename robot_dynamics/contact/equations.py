@@ -229,7 +229,7 @@ def contact_forces(
             and "acceleration_qp" (11.44): the quadratic programs by DAQP.
 
     Raises:
-        ArgumentError: If `equations` are something else.
+        ArgumentError: If `equations` have another type.
         NoContactForces: If no forces meet the laws; it names the contacts whose normals oppose
             each other.
     """
@@ -298,7 +298,7 @@ def reduced_contacts(equations: ContactEquations) -> list[int]:
 
     A contact is redundant if its normal is a combination of others with coefficients >= 0, and its
     drift is at least the same combination of their drifts. The motion with the sufficient contacts
-    is the same as with all. Of contacts that are combinations of each other the first ones are
+    is the same as with all. Of contacts that are combinations of each other, the first ones are
     kept. The sufficient contacts can still be linearly dependent, such as the four corners of a
     rectangle.
 

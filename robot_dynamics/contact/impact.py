@@ -117,7 +117,7 @@ def impact(
         qd: Velocities (nv,) before the impact.
         closed: Names or indices of the contacts that take part; their gaps are not checked.
             Default: all; then each gap must be within 1 mm.
-        restitution: e of each of `contacts` or one number; default: that of their materials.
+        restitution: e of each of `contacts` or one number; by default from their materials.
         law: "newton", "poisson" or "stronge", see the module.
 
     Raises:
@@ -251,9 +251,10 @@ class FrictionalImpact(NamedTuple):
         impulse: Impulses along the rows (m,) [N s].
         change: Change of the velocities (nv,).
         after: Velocities of the rows after the impact (m,) [m/s].
-        error: How far the laws are from being met, as the first of `ContactProblem.error`.
-        approach: How fast closed contacts still approach, in parts of the largest speed before.
-        pressed: Which contacts pushed when those bounced that should (c,).
+        error: Error of the laws, as the first of `ContactProblem.error`.
+        approach: Largest speed of approach of closed contacts after the impact, relative to the
+            largest speed before.
+        pressed: Contacts that pushed in the solution with bounces (c,).
     """
 
     impulse: Array
@@ -425,7 +426,7 @@ class _Slip:
         return abs(turn) - max(-_STEADY * slope, 1e-14)
 
     def _straight(self, force: Array, goal: float | None, slips: bool) -> bool:
-        """Go on with a constant force until slip stops; return whether the end comes first."""
+        """Continue with a constant force until slip stops; return whether the end comes first."""
         rate = self._M @ force
         growth = float(self.v[1:] @ rate[1:]) if slips else 0.0
         stops = -float(self.v[1:] @ self.v[1:]) / growth if growth < 0.0 else np.inf
@@ -483,7 +484,7 @@ class _Slip:
 
 
 def _axes(angle: float) -> tuple[Array, Array]:
-    """Return a direction of slip (3,) and the one to its left (3,)."""
+    """Return a direction of slip (3,) and the direction to its left (3,)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([0.0, c, s]), np.array([0.0, -s, c])
 
@@ -526,7 +527,7 @@ def sticking_impact(
         qd: Velocities (nv,) before the impact.
         closed: Names or indices of the contacts that take part; their gaps are not checked.
             Default: all; then each gap must be within 1 mm.
-        restitution: e of each of `contacts` or one number; default: that of their materials.
+        restitution: e of each of `contacts` or one number; by default from their materials.
 
     Raises:
         ArgumentError: If an argument has the wrong shape or is out of range, a contact is soft or

@@ -1,14 +1,14 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of impacts, with the set of contacts that push held.
+"""Derivatives of impacts for a constant set of pushing contacts.
 
 With the rows N of contacts that push and K of loops, an impact is
 
     H d - N^T P - K^T mu = 0,   K d = 0,   N d = -(1 + E) N qd,   qd+ = qd + d,
 
 whose derivatives are solved with its own matrix (implicit differentiation). The terms that depend
-on q are differentiated at fixed d, P and mu. Where the set changes with the state, there are no
-derivatives.
+on q are differentiated at fixed d, P and mu. There are no derivatives if the set changes with the
+state.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ImpactDerivatives(NamedTuple):
         qd_qd: By the velocities before it (nv, nv).
         impulse_q: Impulses by the positions (m, nv), of `sticking_impact` (m, 3, nv); NaN if the
             contacts that push depend on one another.
-        impulse_qd: By the velocities before the impact, likewise.
+        impulse_qd: By the velocities before the impact, with the same shapes.
     """
 
     qd_q: Array
@@ -65,8 +65,8 @@ class StruckDerivatives(NamedTuple):
 
     Attributes:
         qd_q: By the positions, along velocities (nv, nv).
-        qd_impulse: By the impulse on each frame (nv, 6). By the velocities before it is the
-            identity.
+        qd_impulse: By the impulse on each frame (nv, 6). The derivative by the velocities before
+            is the identity.
     """
 
     qd_q: Array
@@ -249,7 +249,7 @@ class _At:
     def _require_same_set(
         self, found: Array, excess: Array, e: Array, active: Mask, moved: Array, turned: Array
     ) -> None:
-        """Refuse contacts that neither push nor open, and would do either in changed states.
+        """Refuse contacts between pushing and opening, which a change of state decides.
 
         Args:
             found: Derivatives of the velocities after the impact (nv, 2 nv).

@@ -93,7 +93,7 @@ class Material:
 
     @property
     def elastic(self) -> bool:
-        """Whether it gives way."""
+        """Whether it is elastic."""
         return bool(np.isfinite(self.stiffness))
 
 
@@ -118,8 +118,8 @@ def dissipation(restitution: float, speed: float) -> float:
     """Return D [s/m] with which impacts at a speed [m/s] keep a part `restitution` of it.
 
     The elastic contact of Hunt and Crossley is f = k d (1 + D d'): force begins and ends at zero
-    with the penetration d. A mass that comes at speed v leaves at e v, whatever mass and stiffness
-    are: m v dv = -k d (1 + D v) dd integrates to
+    with the penetration d. A mass that arrives at speed v leaves at e v, for any mass and
+    stiffness: m v dv = -k d (1 + D v) dd integrates to
 
         a (1 + e) = log((1 + a) / (1 - e a)),   a = D v.
 

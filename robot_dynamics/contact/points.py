@@ -198,7 +198,7 @@ class Configuration:
         return X.r + X.E.inverse_times(Vector3.of(list(point)))
 
     def placement(self, loop: LoopJoint) -> Transform:
-        """Return sXp of a loop joint, from its frame on the predecessor to that on the other."""
+        """Return sXp of a loop joint, from its predecessor frame to its successor frame."""
         of_predecessor = loop.predecessor_placement.compose(_of_body(self._X0, loop.predecessor))
         of_successor = loop.successor_placement.compose(_of_body(self._X0, loop.successor))
         return of_successor.compose(of_predecessor.inverse())
@@ -211,8 +211,8 @@ class Inequality:
     Attributes:
         name: Its name in messages.
         phi: `(posture) -> phi`, over scalars of any type: it is differentiated and compiled. It
-            should be about the distance from the limit in metres or radians, because thresholds of
-            gap and speed apply to phi and its rate; the force is along its gradient.
+            should approximate the distance from the limit in metres or radians, because thresholds
+            of gap and speed apply to phi and its rate; the force is along its gradient.
         restitution: Share of the rate of phi that remains after an impact.
     """
 
@@ -260,8 +260,8 @@ def joint_limits(robot: Robot, restitution: float = 0.0) -> tuple[Inequality, ..
         restitution: Share of the speed that remains after an impact on a limit.
 
     Raises:
-        ArgumentError: If the placement of a joint's frames does not tell whether an angle is
-            within its limits, as for a loop joint with a range of more than 6.2 rad.
+        ArgumentError: If the placement of a joint's frames does not determine whether an angle is
+            within its limits, for example a loop joint with a range of more than 6.2 rad.
     """
     if not isinstance(robot, Robot):
         raise ArgumentError(f"robot is {robot!r:.60}, expected a Robot.")
@@ -422,7 +422,7 @@ class PlacedPoint(NamedTuple):
         point: The point in its coordinates.
         surface: The surface.
         base: Body that has the surface; WORLD for the world.
-        frame: Transform from the coordinates of `base` to those of the surface; None if they are
+        frame: Transform from coordinates of `base` to coordinates of the surface; None if they are
             the same.
         radius: Radius of the ball about the point.
         shape: Shape of the round body about the point, in the link's frame.
@@ -642,7 +642,7 @@ def named_contacts(
     """Return contacts as a tuple.
 
     Raises:
-        ArgumentError: If it is something else, or two have one name.
+        ArgumentError: If they have another type, or two have one name.
     """
     if not isinstance(items, Iterable) or isinstance(items, str):
         raise ArgumentError(f"contacts are {items!r:.60}, expected {_CONTACTS}.")
@@ -685,10 +685,10 @@ class Contacts:
 
     Args:
         robot: The mechanism.
-        items: Point contacts and inequalities; none if friction holds joints.
+        items: Point contacts and inequalities; can be empty if friction holds joints.
 
     Raises:
-        ArgumentError: If two have one name, the list is empty, or a contact moves nothing.
+        ArgumentError: If two have one name, the list is empty, or no joint moves a contact.
         UnknownNameError: If a link does not exist.
     """
 
@@ -880,7 +880,7 @@ def require_rigid(item: PointContact | Inequality, where: str) -> None:
     """Refuse a soft contact, if there is no law for it.
 
     Raises:
-        ArgumentError: If it does.
+        ArgumentError: If it is soft.
     """
     if item.material.elastic:
         raise ArgumentError(
@@ -892,10 +892,10 @@ def require_rigid(item: PointContact | Inequality, where: str) -> None:
 def require_normals(
     items: Sequence[PointContact | Inequality], gap: Array, rows: Array, axes: Array
 ) -> None:
-    """Refuse gaps (m,), rows (m, nv) and normals in axes (m, 3, 3) that are not finite, or none.
+    """Refuse undefined or infinite gaps (m,), rows (m, nv) and normals in axes (m, 3, 3).
 
     Raises:
-        UndefinedContact: If there are.
+        UndefinedContact: If there are any; it names the contact.
     """
     sizes = np.einsum("mi,mi->m", axes[:, 2], axes[:, 2])
     good = np.isfinite(gap + rows.sum(axis=1)) & np.isfinite(sizes)

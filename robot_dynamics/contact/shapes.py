@@ -37,7 +37,7 @@ _MOST_POINTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A convex body that is fixed to a link; made by `Solid.sphere` and the others.
+    """A convex body that is fixed to a link; see `Solid.sphere` and the other constructors.
 
     Attributes:
         link: The link or frame; the root link for bodies fixed to the world.
@@ -136,9 +136,9 @@ class ShapeContact:
 
     Attributes:
         name: Name of the contact; its points are numbered from 1 if there can be several.
-        first: Solid on which the contact forces act; those on the other are opposite.
+        first: Solid on which the contact forces act; forces on the other are opposite.
         second: Other solid, on a link that moves relative to the first one's, or in the world.
-        material: Friction, restitution and compliance of the two, the latter of each point.
+        material: Friction and restitution of the two, and compliance of each point.
         points: Largest number of points, of which the deepest are kept. By default one for
             spheres, two for capsules, eight for two boxes, and four for others.
 
@@ -188,7 +188,7 @@ class SeenPoint(NamedTuple):
     Attributes:
         body: The body of the first solid.
         base: The body of the second.
-        slot: Its place among the points of all shape contacts.
+        slot: Its index among the points of all shape contacts.
     """
 
     body: int
@@ -220,7 +220,7 @@ def collision_solids(description: Description, link: str) -> tuple[Solid, ...]:
     """Return the collision geometry of a link; for a mesh its convex hull.
 
     Raises:
-        ArgumentError: If the description is something else.
+        ArgumentError: If the description has another type.
         UnknownNameError: If there is no such link.
         RobotDynamicsError: If it has none, or an unreadable part; trimesh reads meshes.
     """

@@ -13,8 +13,8 @@ and along the surface, with f_stick = -K_t x - D_t v the force of a sticking pat
     f_t = f_stick, but no larger than mu f_n                                     (11.78), (11.79)
     D_t x' = -(K_t x + f_t)                                                             (11.77)
 
-Hunt and Crossley's contact is the case D = K d times a constant. The functions of forces are those
-of the book, for any forward dynamics.
+Hunt and Crossley's contact is the case D = K d times a constant. The functions of forces are the
+book's, for any forward dynamics.
 
 Steps use the mean force over the penetration of the step: for the spring the increase of its
 energy over the penetration (a discrete gradient), for a damper the integral of its force. With the

@@ -27,8 +27,8 @@ steps that do not reduce F are shortened. If it does not converge, sweeps over t
 friction between very different masses, Newton's method continues with other r, drawn over many
 decades: solutions do not depend on r, but local minima of |F| do.
 
-With W = J H^-1 J^T + R, of compliances R, a slope of the equations is N + A r J H^-1 J^T, A being
-that of the projection and N = 1 - A + A r R of one contact each. A Newton step is hence
+With W = J H^-1 J^T + R, of compliances R, a slope of the equations is N + A r J H^-1 J^T. A is the
+slope of the projection, and N = 1 - A + A r R has one block for each contact. A Newton step is
 
     (H + J^T B J) z = -J^T g,   dP = -(g + B J z),   B = N^-1 A r,   g = N^-1 F,
 
@@ -40,7 +40,7 @@ program, which would lift sliding bodies. `residuals` returns the errors of impu
 `pyramid_impulses` solves the same problem with pyramids of any number of sides, by another method.
 
 Dependent rows, such as those of four corners of one face, do not determine the impulses. W is then
-singular; a shift of R in the slopes alone selects impulses near those of the start.
+singular; a shift of R, only in the slopes, selects impulses near the initial ones.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def cone_is_pyramid(cone: str) -> bool:
     """Return whether a cone is a pyramid.
 
     Raises:
-        UnknownNameError: If it is neither that nor round.
+        UnknownNameError: If it is neither a pyramid nor round.
     """
     if cone not in CONES:
         raise UnknownNameError("cone", str(cone), CONES)
@@ -247,8 +247,8 @@ class ContactSolver:
 
     Args:
         holding: Number of rows that hold, b.
-        friction: mu of each contact that opens (c,).
-        width: Number of rows of each of these, w.
+        friction: mu of each contact that can open (c,).
+        width: Number of rows of each of these contacts, w.
         freedoms: Number of velocities, nv.
         cone: "round" or "pyramid".
 
@@ -279,7 +279,7 @@ class ContactSolver:
 
 @routine
 def solve_contacts(problem: ContactProblem) -> int:
-    """Replace impulses P by those that satisfy the laws; return the number of linear systems."""
+    """Replace P by impulses that satisfy the laws; return the number of linear systems."""
     H, J, HJ, c, compliance = problem.H, problem.J, problem.HJ, problem.c, problem.compliance
     P, touching, mu, pressed = problem.P, problem.touching, problem.mu, problem.pressed
     slipping, error, holding = problem.slipping, problem.error, problem.holding
@@ -501,7 +501,7 @@ def contact_laws(
 
 @routine
 def wrong_velocity(problem: ContactProblem, r: Vector, F: Vector, ratio: Vector) -> float:
-    """Return the largest velocity that F stands for, where contacts push and rows hold."""
+    """Return the largest velocity equivalent to F, of pushing contacts and holding rows."""
     holding, width, fastest = problem.holding, problem.width, 0.0
     for k in range(len(F)):
         if k < holding or ratio[(k - holding) // width] >= 0.0:

@@ -131,7 +131,7 @@ class RunsTask(HoldsObject):
     @property
     @abstractmethod
     def resumes(self) -> bool:
-        """Whether the next start goes on with an interrupted phase."""
+        """Whether the next start continues an interrupted phase."""
 
     @abstractmethod
     def sense_by(self, *, wrist_sensors: bool) -> None:
@@ -225,7 +225,7 @@ class FollowsPlan(ABC):
 
     @abstractmethod
     def choose_start(self, way: Way, q: Array, tick: int) -> None:
-        """Choose how the next start begins; `reference` is then what it follows.
+        """Choose how the next start begins; it then follows `reference`.
 
         It must not be called while the law runs.
 
@@ -381,7 +381,7 @@ class TunesGains(ABC):
     """Ability to change gains while control runs.
 
     Attributes:
-        settings: With the gains at present.
+        settings: Settings with the present gains.
     """
 
     settings: ControlSettings
@@ -408,7 +408,8 @@ class CommandsPositions:
     Attributes:
         set_points: Positions of the arm joints (na,) of the last step; None if the arms have
             internal closed chains.
-        set_point_rates: Their mean velocities in the last control period (na,); None likewise.
+        set_point_rates: Their mean velocities in the last control period (na,); None in the same
+            case.
     """
 
     set_points: Array | None = None

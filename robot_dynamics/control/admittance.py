@@ -324,9 +324,9 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
             "external_wrench": "N m, N: from outside on the object, about its origin, world "
             "axes, as the controller estimates it",
             "compliant_displacement": "rad, m: rotation vector and displacement from the "
-            "reference to what is followed, world axes",
-            "position_command": "rad or m: of the arm joints, where they hold the object at what "
-            "is followed, for drives that take positions",
+            "reference to the followed reference, world axes",
+            "position_command": "rad or m: positions of the arm joints that hold the object at "
+            "the followed reference, for drives that take positions",
         }
 
     @property

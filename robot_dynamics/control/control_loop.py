@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """How samples come over topics.
+    """Properties of the streams of samples over topics.
 
     Attributes:
         ignored_joints: Names of other joints that joint states may hold.
@@ -107,7 +107,7 @@ class ControlLoop:
         oscillation: Present warning about an oscillation; empty without.
         warnings: All of them, each with its time.
         joint_states: Joint states that came over topics.
-        wrist_sensors: What is subtracted from what wrist sensors measure.
+        wrist_sensors: Values subtracted from the readings of wrist sensors.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
         object_box: Corners of the object's box (2, 3) [m] in its frame; None without.
         object_pose: Stream of the measured pose and twist of the object (13,) over a topic; None
@@ -500,7 +500,7 @@ class ControlLoop:
 
     @property
     def beginning(self) -> str:
-        """How control has begun, in words."""
+        """Kind of start of control, in words."""
         reference = self.law.reference
         return str(reference) if isinstance(reference, Resumed) else "control ramps in"
 

@@ -103,7 +103,7 @@ class ControlTask:
 
     @property
     def reference(self) -> ObjectPlan:
-        """What the object is to do, from the end of the start ramp on."""
+        """Desired motion of the object, from the end of the start ramp on."""
         return self._law.reference
 
     @cached_property

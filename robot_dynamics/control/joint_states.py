@@ -138,8 +138,7 @@ class JointStates:
 
     Arms on topics of their own are not sampled at the same instants. `ready` matches their samples
     by stamp. Where one arm's sample is older than another's, its positions are carried on with its
-    velocity, for one control period at most: what is older still is told, and in the end it is
-    stale.
+    velocity, for one control period at most: older samples are reported, and become stale.
 
     Attributes:
         arms: The samples of each arm, by its name.

@@ -81,7 +81,7 @@ class FindsTooClose(Protocol):
     def first_too_close(
         self, q: Array, poses: Array, phases: Sequence[str] = ()
     ) -> TooClose | None:
-        """Return where a motion first brings something too close; None if nowhere.
+        """Return the first approach of a motion that is too close; None without one.
 
         Args:
             q: Positions of the arm joints (N, na).
@@ -290,7 +290,7 @@ class Proximity:
         self.distances.set_least(self._least)
 
     def first_too_close(self, q: Array, poses: Array) -> TooClose | None:
-        """Return where a motion first brings a pair too close; the state does not change.
+        """Return the first approach of a pair that is too close; the state does not change.
 
         Args:
             q: Positions of the arm joints (N, na), from the start on.

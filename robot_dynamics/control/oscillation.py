@@ -58,7 +58,7 @@ class OscillationWatch:
     """Finds oscillations of the arm joints while the reference is at rest.
 
     Attributes:
-        every: Number of control periods between two looks at arms that are to be at rest.
+        every: Number of control periods between two checks of arms that should be at rest.
         due: Control period of the next look.
         quiet: Whether the last window had no oscillation, or the reference moves.
 
@@ -143,7 +143,7 @@ def _detrended(x: Array) -> Array:
 
 
 def _crossings(x: Array, hysteresis: float) -> int:
-    """Return how often values (N,) go from beyond one bound to beyond the other."""
+    """Return the number of changes of values (N,) from beyond one bound to beyond the other."""
     signs = np.sign(x[np.abs(x) > hysteresis])
     return int(np.count_nonzero(np.diff(signs)))
 

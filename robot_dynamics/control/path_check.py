@@ -48,8 +48,8 @@ class PreflightError(RobotDynamicsError):
     """A reference, or a task, that is refused before the first torque.
 
     Args:
-        problems: Everything found.
-        what: What is refused.
+        problems: All problems.
+        what: The refused plan.
 
     Attributes:
         problems: Everything found: causes of others first, then in the order of time.

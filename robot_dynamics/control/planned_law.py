@@ -38,7 +38,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
 
     Attributes:
         plan: Plan of the object; `reference` is another one after `choose_start`.
-        settings: With the gains at present.
+        settings: Settings with the present gains.
         safety: Limits of torque and of its rate.
         period: Control period [s].
         ramp_ticks: Number of control periods over which the task ramps in.
@@ -163,7 +163,7 @@ class PlannedLaw(TakesReferences, FollowsPlan, TunesGains):
         self._begin_with(plan)
 
     def _begin_with(self, reference: ObjectPlan) -> None:
-        """Let the next start follow another plan."""
+        """Set the plan of the next start."""
         self.reference = reference
         self._followed.begin_with(self.bodies(reference, 0))
 

@@ -165,7 +165,7 @@ class StartSettings:
 
 @dataclass(frozen=True)
 class ResumeSettings:
-    """How the object returns to its reference if control starts elsewhere, as after a stop.
+    """Return of the object to its reference if control starts elsewhere, for example after a stop.
 
     Attributes:
         velocity: Largest speed of its origin on the way there [m/s].

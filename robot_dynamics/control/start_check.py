@@ -32,7 +32,7 @@ class StartError(RobotDynamicsError):
         super().__init__(f"start refused: {sentence}")
 
     def with_remedy(self, sentence: str) -> StartError:
-        """Return the error with a further sentence, about what to do."""
+        """Return the error with a further sentence, about the remedy."""
         return StartError(self.subject, self.value, self.expected, f"{self._sentence} {sentence}")
 
 

@@ -231,7 +231,7 @@ class StepCheck:
         measured: bool,
         warned: bool = False,
     ) -> bool:
-        """Return whether nothing about a step is to be looked into.
+        """Return whether a step needs no closer check.
 
         It keeps every rule, limits scale it little enough, the arms agree about the object within
         the warning limit, and the wrench residual is below its warning limit, or is known to be

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of couplings: relations between joints that contradict or repeat each other, or lock."""
+"""Checks of couplings: relations that contradict or repeat each other, or lock joints."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _check_group(
 def _note_dependent(
     group: list[CouplingElement], A: Array, b: Array, places: Places, diagnosis: Diagnosis
 ) -> None:
-    """Note each relation that follows from those before it, or contradicts them."""
+    """Note each relation that follows from earlier ones, or contradicts them."""
     kept: list[int] = []
     before = diagnosis.count
     for i, coupling in enumerate(group):

@@ -72,7 +72,7 @@ class Transmission:
     """A transmission between actuators and joints, as stated in a file.
 
     Attributes:
-        name: Its name; empty if it has none.
+        name: Its name; empty without one.
         kind: Its type as the file has it, for instance "SimpleTransmission".
         joints: Names of the joints.
         actuators: Names of the actuators.
@@ -137,7 +137,7 @@ class Description(ByValue):
 
         Raises:
             ResourceNotFoundError: If it is not found; the message lists the searched folders.
-            RobotDynamicsError: If the shape is no mesh.
+            RobotDynamicsError: If the shape is not a mesh.
         """
         if shape.kind != "mesh":
             raise RobotDynamicsError(

@@ -13,9 +13,9 @@ An example::
 
 *Standard* (Denavit and Hartenberg 1955): from frame i-1 to frame i turn by theta about z, move by
 d along z, move by a along x, turn by alpha about x. Joint i moves about or along z of frame i-1.
-*Modified* (Craig 1986): turn by alpha about x, move by a along x, turn by theta about z, move by
-d along z; alpha and a are those written in row i, though Craig calls them alpha_{i-1} and a_{i-1}.
-Joint i moves about or along z of frame i.
+*Modified* (Craig 1986): turn by alpha about x, move by a along x, turn by theta about z, move by d
+along z; alpha and a are written in row i, although Craig calls them alpha_{i-1} and a_{i-1}. Joint
+i moves about or along z of frame i.
 
 For the joint's own variable the table gives an offset: theta is added to the angle of a revolute
 joint, d to the displacement of a prismatic one.
@@ -114,8 +114,8 @@ def dh_mechanism(
 
     Args:
         rows: Its rows, from the base outwards.
-        convention: "standard" or "modified", see the module; there is no default, since a table
-            of one read as the other is another robot.
+        convention: "standard" or "modified", see the module; there is no default, because a table
+            read in the other convention is another robot.
         name: The mechanism's name.
         base: Name of the link that is frame 0.
 

@@ -33,8 +33,8 @@ class Problem:
             checked.
         place: Its place, as "file:line"; the file alone without a line.
         element: Element concerned, for instance "joint 'elbow'"; may be empty.
-        message: What was found and what was expected, without a full stop.
-        hint: What to do about it, without a full stop; may be empty.
+        message: Finding and expectation, without a full stop.
+        hint: Remedy, without a full stop; may be empty.
     """
 
     severity: Severity
@@ -74,7 +74,7 @@ class DescriptionError(RobotDynamicsError):
 
 
 class DescriptionWarning(UserWarning):
-    """A warning about a description that is used all the same, as by `rd.load`."""
+    """A warning about a description that is used nevertheless, for example by `rd.load`."""
 
 
 @dataclass
@@ -104,12 +104,12 @@ class Diagnosis:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """The problems because of which the file is refused."""
+        """The problems for which the file is refused."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """The problems that deserve a look."""
+        """The problems to check, for which the file is not refused."""
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
     def error(self, place: str, element: str, message: str, hint: str = "") -> None:
@@ -154,7 +154,7 @@ class Diagnosis:
                 raise DescriptionError([*self.problems, stop])
 
     def issue_warnings(self, source: str, stacklevel: int = 1) -> None:
-        """Issue the first warnings, and how many more there are, as `DescriptionWarning`.
+        """Issue the first warnings, and the number of further ones, as `DescriptionWarning`.
 
         Python shows each once.
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The YAML file of Extended URDF (Batto, de Matteis and Mansard, arXiv 2504.04767).
 
-    closed_loop: [[frame_A, frame_B], ...]
-    type: ['6d', '3d', ...]           # 6d: the frames coincide; 3d: their origins do
-    name_mot: [joint, ...]            # or a text that is part of the names of the motors
-    joint_name: [joint, ...]          # joints of the URDF that are really of another type
-    joint_type: [SPHERICAL, CARDAN, FIXED, ...]
+    closed_loop: [[frame_A, frame_B], ...] type: ['6d', '3d', ...]           # 6d: the frames
+    coincide; 3d: their origins do name_mot: [joint, ...]            # or a text that is part of
+    the names of the motors joint_name: [joint, ...]          # joints of the URDF whose true type
+    is another one joint_type: [SPHERICAL, CARDAN, FIXED, ...]
 
 Frames are names of links, or of joints for the links that they carry. In addition to '6d' and
 '3d', any type of the joint library is accepted.

@@ -166,7 +166,7 @@ def _summarise_massless(
     """Warn once of links that should have mass but have none.
 
     A frame without `<inertial>` on a fixed joint is common practice and gives no warning. A link
-    with a stated mass of zero, or carried by a movable joint, does.
+    with a stated mass of zero, or carried by a movable joint, gives a warning.
     """
     carried = {joint.child for joint in mechanism.joints if joint.type != "fixed"}
     doubtful = [name for name in massless if name in carried or name in places.with_inertial]

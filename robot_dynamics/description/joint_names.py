@@ -40,7 +40,7 @@ def known_type(
         diagnosis: Receives the problems.
         place: Place of the name, for messages.
         element: Its element, for messages.
-        kind: Kind of the named thing, for messages.
+        kind: Kind of the named element, for messages.
     """
     plain = name[len(REVERSED) :] if name.startswith(REVERSED) else name
     if plain not in valid:
@@ -100,7 +100,7 @@ def _factory(name: str) -> Callable[..., JointType] | None:
 
 
 def _wrong_parameters(name: str, given: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return a message and a hint for each parameter that is missing, unknown or no number."""
+    """Return a message and a hint for each parameter that is missing, unknown or not a number."""
     wrong = []
     taken = _parameters(name)
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in taken.values())

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A description from its files, whatever their format."""
+"""Descriptions from files of any supported format."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def load_description(
             DH table (.yaml, .json), the text of a URDF or an MJCF, `robot_descriptions:` and the
             name of a robot, an object of urdfpy, urchin or yourdfpy; or a description, a saved
             model or a mechanism of this package.
-        loops: The file of loop joints and gears, in the project's own keys or in those of
-            Extended URDF; None for those in the URDF alone.
+        loops: The file of loop joints and gears, in the project's own keys or in those of Extended
+            URDF; None for only those in the URDF.
         strict: Whether to refuse descriptions with warnings.
         locked: Fixed joints, and their positions [rad or m].
         arguments: Values of the arguments of a xacro file.
@@ -89,9 +89,9 @@ def load_description(
 
 
 def load_object(path: str | Path) -> Description:
-    """Return the description of an object that is carried: its root is a body of it.
+    """Return the description of a carried object, whose root is a body of the object.
 
-    In MJCF the body stands in a world; if nothing else does, the world is left out.
+    In MJCF the body is in a world; if the world contains nothing else, it is left out.
 
     Args:
         path: As for `load_description`.

@@ -74,7 +74,7 @@ class LoopEnd:
         link: Name of the link.
         xyz: Origin [m].
         rpy: Roll, pitch, yaw about fixed axes [rad].
-        quat_xyzw: The orientation as a unit quaternion, in the place of `rpy`.
+        quat_xyzw: The orientation as a unit quaternion, instead of `rpy`.
     """
 
     link: str
@@ -211,7 +211,7 @@ def read_loops(path: str | Path, of: Mechanism | Description | None = None) -> L
     Raises:
         DescriptionError: With every problem: keys, types, names of links and joints, names used
             twice.
-        ArgumentError: If `of` is something else.
+        ArgumentError: If `of` has another type.
     """
     mechanism = of.mechanism if isinstance(of, Description) else of
     if mechanism is None:

@@ -45,7 +45,7 @@ def locate_mesh(address: str, folder: str | Path = "") -> Path:
         folder: The folder of the description; empty if it came from a text.
 
     Raises:
-        ResourceNotFoundError: If there is no such file; the message lists where it was looked for.
+        ResourceNotFoundError: If there is no such file; the message lists the searched folders.
     """
     scheme = _SCHEME.match(address)
     kind = scheme.group(1).lower() if scheme else ""
@@ -165,7 +165,7 @@ def _require_few(path: Path, indices: int) -> None:
 
 
 def _elements(data: bytes, suffix: str) -> int:
-    """Return how many elements a glTF file makes of its arrays, and of arrays without data."""
+    """Return the number of elements in the arrays of a glTF file, also of arrays without data."""
     text = data[20 : 20 + int.from_bytes(data[12:16], "little")] if suffix == ".glb" else data
     document = json.loads(text)
     accessors = document.get("accessors", [])

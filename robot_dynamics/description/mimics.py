@@ -90,7 +90,7 @@ def idle_gear(what: str, joint: str, offset: float) -> tuple[str, str]:
 
 
 def _in_circles(mimics: Mapping[str, tuple[str, float, float]]) -> set[str]:
-    """Return the joints that following mimics leads back to."""
+    """Return the joints in circles of mimics."""
     found: set[str] = set()
     settled: set[str] = set()
     for start in mimics:

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""MJCF as a mechanism: the model that MuJoCo compiles of it.
+"""MJCF as a mechanism: the model that MuJoCo compiles from it.
 
-Positions are those of MuJoCo's `qpos`, except that quaternions are (x, y, z, w). Velocities of
-hinges, slides and balls are those of `qvel`; a free joint's are angular, then linear, both in body
+Positions are as in MuJoCo's `qpos`, except that quaternions are (x, y, z, w). Velocities of
+hinges, slides and balls are as in `qvel`; a free joint's are angular, then linear, both in body
 axes. A body with several joints becomes several links: the link that a joint carries is called
 `<joint>_link` if it is not the body's own. Sites are links on fixed joints.
 """
@@ -151,7 +151,7 @@ class _Tree:
         self.joints.append(JointElement(name, joint_type, parent, child, frame, **values))
 
     def _several_freedoms(self, joint: int, values: dict[str, Any]) -> None:
-        """Adapt the values of a ball or free joint, and list those without a place."""
+        """Adapt the values of a ball or free joint, and list those that are left out."""
         source, m = self.source, self.source.model
         place, element = source.place("joint", joint), f"joint {source.joints[joint]!r}"
         free = source.kind("Joint", m.jnt_type[joint]) == "free"

@@ -32,7 +32,7 @@ _End = tuple[str, Array]
 def read_closures(
     source: MjcfSource, joints: Sequence[JointElement], places: Places
 ) -> tuple[tuple[LoopElement, ...], tuple[CouplingElement, ...]]:
-    """Return the loop joints and couplings of a model; others are errors.
+    """Return the loop joints and couplings of a model; other equalities are errors.
 
     Args:
         source: The model.
@@ -84,7 +84,7 @@ def read_closures(
 
 
 def _ends(source: MjcfSource, index: int) -> tuple[_End, _End]:
-    """Return the links that an equality holds together, and its frame in each."""
+    """Return the links that an equality connects, and its frame in each."""
     m, data = source.model, source.model.eq_data[index]
     sides = (int(m.eq_obj1id[index]), int(m.eq_obj2id[index]))
     if source.kind("Obj", m.eq_objtype[index]) == "site":

@@ -25,7 +25,7 @@ _Kind = Literal["box", "cylinder", "capsule", "sphere", "mesh"]
 
 
 def read_shapes(source: MjcfSource) -> tuple[Shape, ...]:
-    """Return the shapes of all links; kinds of geoms that have none here are listed."""
+    """Return the shapes of all links; unsupported kinds of geoms are listed."""
     m = source.model
     paired = {int(geom) for geom in (*m.pair_geom1, *m.pair_geom2)}
     shapes: list[Shape] = []

@@ -166,7 +166,7 @@ def rotation(quaternion: Array) -> Array:
 
 
 def unused(name: str, taken: Container[str]) -> str:
-    """Return a name, with the first number behind it at which it is not taken."""
+    """Return a name, with the first number appended at which it is not taken."""
     number, made = 1, name
     while made in taken:
         number += 1
@@ -175,13 +175,13 @@ def unused(name: str, taken: Container[str]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Return the first names for a message, and how many more there are."""
+    """Return the first names for a message, and the number of further ones."""
     shown = ", ".join(repr(name) for name in names[:4])
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _leave_textures_out(spec: Any) -> None:
-    """Delete textures, of which small files can stand for gigabytes and none is used."""
+    """Delete textures: they are not used, and small files can stand for gigabytes."""
     for texture in list(spec.textures):
         spec.delete(texture)
     for material in spec.materials:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writer of MJCF: a mechanism with its loops as equality constraints.
 
-A link without mass between two joints becomes a body with both joints, because MuJoCo wants
+A link without mass between two joints becomes a body with both joints, because MuJoCo requires
 inertia in every body that moves. A frame at the end of a tree becomes a site.
 """
 
@@ -64,9 +64,9 @@ def write_mjcf(
 
     Hinges that close a loop are written as `connect` at two points of their axis, gears of more
     than two joints as equalities of tendons. A floating joint has no placement in MJCF: there its
-    positions are those in the world. Limits of velocity and names of fixed joints have no place.
-    A mechanism without drives is read back with one in every joint. Other parts that are left out
-    are listed by a `DescriptionWarning`.
+    positions are relative to the world. Limits of velocity and names of fixed joints have no
+    place. A mechanism without drives is read back with one in every joint. Other parts that are
+    left out are listed by a `DescriptionWarning`.
 
     Args:
         path: The file.
@@ -74,7 +74,7 @@ def write_mjcf(
         gravity: Acceleration of gravity [m/s^2].
 
     Raises:
-        RobotDynamicsError: If MJCF has no such joint, or no such joint in that place.
+        RobotDynamicsError: If MJCF does not support a joint, or does not support it in this place.
     """
     if isinstance(description, Mechanism):
         description = Description(description)
@@ -202,7 +202,7 @@ class _Writer:
         return joint.type == "fixed" and self._is_bare(joint.child, 0)
 
     def _is_bare(self, link: str, carried: int) -> bool:
-        """Return whether a link has no inertia and shapes, and carries so many joints."""
+        """Return whether a link has no inertia and shapes, and carries this number of joints."""
         element = self._links[link]
         return (
             not element.mass
@@ -212,7 +212,7 @@ class _Writer:
         )
 
     def _has_inertia(self, link: str) -> bool:
-        """Return whether a link, or one that is fixed to it further out, has inertia."""
+        """Return whether a link, or a link fixed to it further out, has inertia."""
         pending = [link]
         while pending:
             element = self._links[pending.pop()]
@@ -223,7 +223,7 @@ class _Writer:
         return False
 
     def _chain(self, joint: JointElement) -> list[JointElement]:
-        """Return a joint, and those beyond it that belong to the same body of MuJoCo's."""
+        """Return a joint, and joints beyond it that belong to the same body of MuJoCo."""
         ends = {
             end for loop in self._mechanism.loops for end in (loop.predecessor, loop.successor)
         }

@@ -395,7 +395,7 @@ def _is_pose(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; fields at their defaults are left out of dataclasses."""
+    """Return a value in the form of JSON, dataclasses without fields at their defaults."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found = {}
         for f in dataclasses.fields(value):
@@ -417,7 +417,7 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(content: dict[str, Any]) -> Iterable[str]:
-    """Yield the lines of a YAML file: an item of a list a line, each of them JSON."""
+    """Yield the lines of a YAML file, one line of JSON for each item of a list."""
     for key, value in content.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
             yield f"{key}:\n"

@@ -15,7 +15,7 @@ from robot_dynamics.wording import counted
 
 
 def check_motion(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
-    """Warn of joints that move no inertia: there are kinematics of them, but no dynamics."""
+    """Warn of joints that move no inertia: they have kinematics, but no dynamics."""
     found = links_without_inertia(mechanism)
     if not found:
         return
@@ -32,7 +32,7 @@ def check_motion(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> 
 def links_without_inertia(mechanism: Mechanism) -> dict[str, str]:
     """Return the joints that can move without moving any inertia, each with the link it carries.
 
-    Loops are not looked at.
+    Loops are ignored.
     """
     carriers = {joint.child: joint.name for joint in mechanism.joints}
     if len(carriers) == len(mechanism.joints):

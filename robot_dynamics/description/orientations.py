@@ -48,7 +48,7 @@ def rpy_of_rotation(matrix: Array) -> Triple:
 
 
 def is_unit(quaternion: Sequence[float]) -> bool:
-    """Return whether a quaternion is of unit length, to the digits that files print."""
+    """Return whether a quaternion has unit length, to the digits printed in files."""
     return abs(math.hypot(*quaternion) - 1.0) <= _UNIT
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of left and right: links and joints whose names differ in the side alone."""
+"""Comparison of left and right: links and joints whose names differ only in the side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Pair = tuple[str, str, float, float]
 
 
 def check_sides(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
-    """Warn once of links and movable joints of the left that differ from those of the right.
+    """Warn once of links and movable joints that differ between left and right.
 
     Mirrored sides have equal masses, lengths and efforts, and moments of inertia of equal sum;
     positions may have the opposite sign.
@@ -55,7 +55,7 @@ def check_sides(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
 
 
 def _sides(names: dict[str, LinkElement] | dict[str, JointElement]) -> Iterator[tuple[str, str]]:
-    """Yield the names of the left that have a counterpart on the right, and that."""
+    """Yield the names of the left that have a counterpart on the right, with the counterpart."""
     for name in names:
         other = _LEFT.sub(lambda found: _RIGHT[found.group()], name)
         if other != name and other in names:

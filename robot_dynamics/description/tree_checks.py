@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether links and joints form one tree, and if not, where they do not."""
+"""Check that links and joints form one tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Places:
     """Places of the elements of a description, by their names.
 
     Attributes:
-        file: Place without a better one: the file, or its first line.
+        file: Default place: the file, or its first line.
         links: Place of each link.
         joints: Place of each joint.
         loops: Place of each loop joint and of each gear.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF: a description, or the list of everything that is wrong with the file."""
+"""URDF reader: a description, or the list of all problems of the file."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def read_urdf(
 
 
 def locked_mechanism(mechanism: Mechanism, positions: Mapping[str, float]) -> Mechanism:
-    """Return a mechanism with joints locked where `positions` [rad or m] says.
+    """Return a mechanism with joints locked at `positions` [rad or m].
 
     Raises:
-        UnknownNameError: If a name is no joint that moves.
+        UnknownNameError: If there is no such joint that moves.
     """
     names = mechanism.movable_joints
     for name in positions:

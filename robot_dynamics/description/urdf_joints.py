@@ -123,7 +123,7 @@ def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
 def read_limits(tag: Tag, kind: str, parameters: Mapping[str, float]) -> Limits:
     """Return the limits of a joint or loop joint; zero limits are unlimited, with a warning.
 
-    `<limit>` has one number of each, and is of no use to a joint with several degrees of freedom.
+    `<limit>` has one number of each kind, not enough for a joint with several degrees of freedom.
     """
     limit = tag.child("limit")
     if limit is None:
@@ -162,7 +162,7 @@ def read_limits(tag: Tag, kind: str, parameters: Mapping[str, float]) -> Limits:
 def _bound(limit: Tag, name: str) -> float:
     """Return a limit of velocity or effort; infinite, with a warning, if it is not positive.
 
-    The meaning of an effort of zero depends on the other joints: this gives no warning.
+    The meaning of an effort of zero depends on the other joints: it gives no warning here.
     """
     if limit.element.get(name) is None:
         limit.warning(f"has no limit of {name}, it is taken as infinite")

@@ -14,9 +14,9 @@ each with a `<limit>` as in a joint, and gears,
 
     <coupling name><predecessor link/><successor link/><ratio value/></coupling>           (URDF+)
 
-Poses are those of the loop joint's frame in the named link. The z axis of that frame is the joint
-axis, after `<axis>` has been turned into it. A child without an orientation has the orientation it
-has with every joint of the tree at zero.
+Poses are poses of the loop joint's frame in the named link. The z axis of that frame is turned to
+the joint axis `<axis>`. A child without an orientation has the orientation it has with every joint
+of the tree at zero.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def read_urdf_object(
 
     Raises:
         RobotDynamicsError: If it is not such an object.
-        DescriptionError: If the description is refused. Lines are those of `urdf_text`.
+        DescriptionError: If the description is refused. Lines refer to `urdf_text`.
     """
     module = type(robot).__module__.partition(".")[0]
     name = f"<{module} object>"

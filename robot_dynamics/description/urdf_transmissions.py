@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The transmissions of URDF: reductions and rotors between actuators and joints.
 
-It reads ROS 1 `<transmission>` tags with children or an attribute for the type, those of the PR2
-with the reduction beside the actuator, and rotors as Drake (`<drake:rotor_inertia value>`,
-`<drake:gear_ratio value>`) or others (`<rotorInertia>`) state them inside the actuator.
+It reads ROS 1 `<transmission>` tags with children or an attribute for the type, tags of the PR2
+with the reduction beside the actuator, and rotors inside the actuator, as in Drake
+(`<drake:rotor_inertia value>`, `<drake:gear_ratio value>`) or other programs (`<rotorInertia>`).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def write_urdf(
 ) -> bool:
     """Write a description as URDF, and its loop joints, gears and drives into a file beside it.
 
-    Return whether there is something for that file.
+    Return whether this second file has contents.
 
     `load_description(path, loops)` reads them back. Infinite limits of effort and velocity are
     written as 1e6, because URDF requires numbers, and passive joints with an effort of zero.

@@ -54,8 +54,8 @@ def place(parts: Iterable[Part], name: str = "world") -> Description:
     """Return several descriptions placed in one world, whose root link is called "world".
 
     The joint that carries a part is called `world_to_` followed by the name of its root link. Loop
-    joints, gears, shapes, mimics, transmissions, drives, warnings and places are those of the
-    parts, with their names in the world.
+    joints, gears, shapes, mimics, transmissions, drives, warnings and places of the parts are
+    kept, with their names in the world.
 
     Args:
         parts: The descriptions, with their poses.
@@ -118,7 +118,7 @@ def joints_between(mechanism: Mechanism, tip: str, base: str = "") -> tuple[str,
 
     Raises:
         UnknownNameError: If there is no such link.
-        RobotDynamicsError: If the way from the tip to the root does not pass the base.
+        RobotDynamicsError: If the path from the tip to the root does not pass the base.
     """
     chain = chain_between(mechanism, tip, base)
     return tuple(joint.name for joint in chain if joint.type != "fixed")
@@ -180,7 +180,7 @@ def _prefixed_transmission(transmission: Transmission, prefix: str) -> Transmiss
 
 
 def _actuated(parts: Sequence[Part], mechanisms: Sequence[Mechanism]) -> tuple[str, ...] | None:
-    """Return the joints that are driven if some part says so; of others those with drives."""
+    """Return the driven joints if a part states them; for other parts the joints with drives."""
     if all(part.description.actuated is None for part in parts):
         return None
     names: list[str] = []

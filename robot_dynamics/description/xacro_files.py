@@ -3,8 +3,8 @@
 """Xacro files, expanded by the xacro package if it is installed.
 
 xacro evaluates the expressions of its files, which can take any time and memory: it runs in a
-separate process with limits on both. It keeps Python's builtins from expressions, but treat a file
-from an untrusted source like a program from one.
+separate process with limits on both. xacro blocks Python's builtins in expressions, but treat a
+file from an untrusted source like a program.
 """
 
 from __future__ import annotations

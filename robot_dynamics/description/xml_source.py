@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of untrusted XML: it fetches, expands and silently repairs nothing.
+"""Reader of untrusted XML: it never fetches, expands or silently repairs anything.
 
 Defects that change no element, and that other readers of URDF tolerate, are warnings.
 """

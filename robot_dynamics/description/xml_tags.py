@@ -83,7 +83,7 @@ class Tag:
                 yield Tag(child, self.file, self.lines, self.diagnosis, self.owner)
 
     def descendants(self, *names: str) -> Iterator[Tag]:
-        """Yield the tags inside this one with one of the names, of whatever namespace."""
+        """Yield the tags inside this one with one of the names, of any namespace."""
         for element in self.element.iterdescendants():
             if isinstance(element.tag, str) and element.tag.rpartition("}")[2] in names:
                 yield Tag(element, self.file, self.lines, self.diagnosis, self.owner)
@@ -232,9 +232,9 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
-    """Return the known name that was probably meant; empty if `name` is known or something else.
+    """Return the known name that was probably meant; empty if `name` is known or unlike others.
 
-    Extensions such as `gear_velocity` contain a known name and are no misspelling.
+    Extensions such as `gear_velocity` contain a known name and are not misspelt.
     """
     if name in known:
         return ""

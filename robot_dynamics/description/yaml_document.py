@@ -11,9 +11,9 @@
 
 Metadata of a field:
 
-- `unit`: named in messages; `units`: those of the keys of a dictionary.
-- `minimum`, `maximum`: bounds of each number in the value, themselves allowed.
-- `above`, `below`: bounds that are not themselves allowed.
+- `unit`: named in messages; `units`: units of the keys of a dictionary.
+- `minimum`, `maximum`: inclusive bounds of each number in the value.
+- `above`, `below`: exclusive bounds.
 - `infinite`: True if infinite numbers (`.inf`) are allowed; nan never is.
 - `path`: True for the name of a file: relative to the file that contains it (or resolved, for a
   `package://` address), so that a file can be extended from another folder.

@@ -123,7 +123,7 @@ class YamlNode:
         """Return the value and everything in it without line numbers.
 
         Args:
-            path: The keys that lead to it, before those it has.
+            path: The keys that lead to it, put before its own.
         """
         own = f"{path}.{self.path}".strip(".") if self.path[:1] != "[" else path + self.path
         value = self.value
@@ -145,9 +145,8 @@ class YamlNode:
 def read_yaml(path: str | Path) -> YamlNode:
     """Return the document of a file, merged over the file that its key `extends` names.
 
-    `extends: other.yaml` at the top is relative to the file that says it, or a `package://`
-    address, as `path` may be. Mappings are merged key by key; lists and scalars replace those
-    they extend.
+    `extends: other.yaml` at the top is relative to the file that contains it, or a `package://`
+    address, as `path` may be. Mappings are merged key by key; lists and scalars are replaced.
 
     Raises:
         DescriptionError: If a file is missing or not a YAML mapping; with all its problems.

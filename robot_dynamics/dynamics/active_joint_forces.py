@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Springs, dampers and drives for the sparse matrix method, joint by joint.
 
-Only joints that have any are evaluated.
+Other joints are not evaluated.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class Actuation:
 
 
 def actuation(ranked: ConstraintRank, drives: Drives) -> Actuation:
-    """Return which motions drives can force.
+    """Return the motions that drives can force.
 
     Args:
         ranked: The rank of the constraints, with the free motions.

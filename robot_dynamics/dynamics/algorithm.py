@@ -48,7 +48,7 @@ class Algorithm:
             lack the last outputs.
         needs_inertia: When each joint of the tree must move inertia: H is singular otherwise.
         frames: The links in whose frames inputs or outputs are: code depends on their placements,
-            which are no part of the model's structure.
+            which are not part of the model's structure.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Algorithm:
         }
 
     def output_lengths(self, model: Model, **more: int) -> dict[str, tuple[int, ...]]:
-        """Return the lengths of the outputs by name; `more` are lengths that no model has."""
+        """Return the lengths of the outputs by name; `more` are added lengths."""
         has = {**lengths(model), **more}
         return {name: _resolved(shape, has) for name, shape in self.outputs.items()}
 

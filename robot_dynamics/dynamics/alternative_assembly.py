@@ -73,7 +73,7 @@ def bodies_in_world(
         qd: Velocities (nv,).
         tau: Joint forces (nv,).
         parameters: Inertias.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        external: External forces on the bodies, each in its body's coordinates.
 
     Raises:
         RobotDynamicsError: If a joint has the armature of a rotor, which is no body.

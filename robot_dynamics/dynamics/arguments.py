@@ -44,11 +44,11 @@ def positive_number(name: str, value: object) -> float:
     """Return a positive, finite number.
 
     Args:
-        name: What it is, for the message.
+        name: Name of the argument, for the message.
         value: The number.
 
     Raises:
-        ArgumentError: If it is another thing.
+        ArgumentError: If it has another type or value.
     """
     number = _number(value)
     if not 0.0 < number < np.inf:
@@ -60,11 +60,11 @@ def size_number(name: str, value: object) -> float:
     """Return a finite number that is zero or positive.
 
     Args:
-        name: What it is, for the message.
+        name: Name of the argument, for the message.
         value: The number.
 
     Raises:
-        ArgumentError: If it is another thing.
+        ArgumentError: If it has another type or value.
     """
     number = _number(value)
     if not 0.0 <= number < np.inf:
@@ -77,7 +77,7 @@ def _numbers(values: object) -> NDArray[np.float64]:
 
     Raises:
         TypeError: If there are any.
-        ValueError: If they are no numbers.
+        ValueError: If they are not numbers.
     """
     array = np.asarray(values)
     if array.dtype.kind in "SUcmM":
@@ -89,7 +89,7 @@ def _numbers(values: object) -> NDArray[np.float64]:
 
 
 def _number(value: object) -> float:
-    """Return a number as a float, NaN for another thing."""
+    """Return a number as a float, NaN for other types."""
     good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     try:
         return float(value) if good else np.nan  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def whole_number(name: str, value: object, least: int) -> int:
     """Return a whole number.
 
     Args:
-        name: What it is, for the message.
+        name: Name of the argument, for the message.
         value: The number.
         least: Smallest allowed number.
 
@@ -139,7 +139,7 @@ def unit_vector(name: str, values: object) -> NDArray[np.float64]:
     """Return a vector (3,) divided by its length.
 
     Args:
-        name: What it is, for the message.
+        name: Name of the argument, for the message.
         values: The vector.
 
     Raises:
@@ -156,7 +156,7 @@ def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
     """Return a pose as a homogeneous matrix (4, 4).
 
     Args:
-        name: What it is, for the message.
+        name: Name of the argument, for the message.
         value: The matrix.
 
     Raises:
@@ -182,7 +182,7 @@ def require_text(name: str, value: object) -> None:
     """Refuse a value that is not text.
 
     Raises:
-        ArgumentError: If it is another thing.
+        ArgumentError: If it has another type or value.
     """
     if not isinstance(value, str):
         raise ArgumentError(f"{name} is {_shortened(value)}, expected a text.")

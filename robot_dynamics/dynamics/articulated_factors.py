@@ -4,7 +4,7 @@
 
 The articulated-body algorithm is an elimination: H = L^T D L with D_i = S_i^T I^A_i S_i. Its
 passes multiply by L^-T, D^-1 and L^-1 in a time proportional to the number of bodies; the entries
-of H of a deep tree grow with its square. Loops at the ends of long chains are solved so.
+of H of a deep tree grow with its square. Loops at the ends of long chains are solved in this way.
 """
 
 from __future__ import annotations

@@ -107,9 +107,8 @@ def assemble(
 ) -> Assembly:
     """Return positions that close all loops, near a guess if possible.
 
-    With rounded placements, loops may close only to the last decimals. Constraints that act by no
-    more than that are then ignored, and the result is the configuration near the guess with the
-    smallest errors.
+    With rounded placements, loops may close only to the last decimals. Weaker constraints are then
+    ignored, and the result is the configuration near the guess with the smallest errors.
 
     Loops whose links are too short to meet are refused at once. Other loops are closed by damped
     Gauss-Newton steps on the position errors. If these end in an open configuration, they restart
@@ -288,7 +287,7 @@ def _require_reach(search: ClosureSearch, guess: Array) -> None:
     if worst <= _CLEARLY * search.length:
         return
     gaps = {name: Gap(missing.get(name, 0.0), 0.0) for name, _ in constraint_groups(model)}
-    held = " with what is held" if not np.all(search.free) else ""
+    held = " with the held joints" if not np.all(search.free) else ""
     raise AssemblyError(
         f"{model.name}: no configuration closes all loops{held}: "
         + gaps_in_words(gaps, search.goal, "stays open by at least")
@@ -315,7 +314,7 @@ def _failure(
     gap, q = best
     _, error = search.closure(q)
     gaps = loop_gaps(model, error * model.holonomic)
-    held = " and what is held" if not np.all(search.free) else ""
+    held = " and the held joints" if not np.all(search.free) else ""
     faults = search.limits.faults(q, search.goal)
     words = faults[:_NAMED] + [f"and {len(faults) - _NAMED} more"] * (len(faults) > _NAMED)
     if not words or opening(model, error, search.length) > search.goal:
@@ -353,7 +352,7 @@ def loop_gaps(model: Model, error: Array) -> dict[str, Gap]:
 def _held(
     model: Model, guess: Array, held: Iterable[str] | Mapping[str, object]
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the guess with held values put in, and which velocities stay zero."""
+    """Return the guess with held values, and the velocities that stay zero."""
     q, fixed = guess.copy(), np.zeros(model.nv, dtype=bool)
     if isinstance(held, str):
         raise ArgumentError(f"held is the text {held!r}, expected several names.")

@@ -90,7 +90,7 @@ def solve_transposed_factor(L: Matrix, parents: Parents, b: Sequence[Scalar]) ->
 
 
 def times_symmetric(H: Matrix, parents: Parents, x: Sequence[Scalar]) -> list[Scalar]:
-    """Return H x, of whose lower triangle the entries of the tree are read (Table 6.5)."""
+    """Return H x; the entries of the tree in the lower triangle of H are read (Table 6.5)."""
     y = [H[i][i] * x[i] for i in range(len(x))]
     for i in reversed(range(len(x))):
         for j in _above(i, parents):

@@ -45,7 +45,8 @@ def center_of_mass_jacobian(
 ) -> list[list[Scalar]]:
     """Return the Jacobian (3, nv) of the centre of mass in the world.
 
-    A joint gives all that it carries the momentum Ic S: composite inertias, as in Table 6.2.
+    A joint gives the bodies that it carries the momentum Ic S: composite inertias, as in Table
+    6.2.
     """
     Xup = joint_transforms(model, q)
     X0, S = body_transforms(model, Xup), motion_subspaces(model, q)

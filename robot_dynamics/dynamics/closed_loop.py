@@ -52,7 +52,7 @@ class ClosedLoopTerms:
 
 @dataclass(frozen=True)
 class FactoredTerms:
-    """The same of a deep tree, whose inertia matrix is known by its factors alone."""
+    """The equation of motion of a deep tree, with factors of H instead of the matrix."""
 
     H: ArticulatedFactors
     C: list[Scalar]
@@ -90,7 +90,7 @@ def terms_of_transforms(
     parameters: Parameters,
     q: Sequence[Scalar] | None = None,
 ) -> ClosedLoopTerms:
-    """Return the same from the joint transforms, for callers that know some of them otherwise.
+    """Return the same from the joint transforms, for callers that have them already.
 
     The positions `q` are needed only where a motion subspace or a coupling depends on them.
     """
@@ -197,7 +197,7 @@ def closed_loop_forward_dynamics(
     """Return accelerations, multipliers and the pivot that shows full rank.
 
     The solution assumes independent constraints. Near dependence the pivot tends to zero and the
-    first two results are worthless (see `full_rank`): use the rank-revealing solution of
+    first two results are invalid (see `full_rank`): use the rank-revealing solution of
     `redundant.py` then. The pivot is NaN if an acceleration is.
 
     Args:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of closed loops: which efforts of the drives give a motion (section 8.12).
+"""Inverse dynamics of closed loops: efforts of the drives that give a motion (section 8.12).
 
 Constraint forces do no work on the free motions G, so that efforts u with tau = B u give the
 accelerations exactly if G_u^T u = G^T tau_ID with G_u = B^T G (8.63). Too few drives leave motions
@@ -206,8 +206,8 @@ def closed_loop_inverse(
 def _producible(forced: Actuation, H: Array, force: Array) -> tuple[Array, Array]:
     """Return the part of G^T tau_ID that drives can produce, and the missing accelerations (nv,).
 
-    The latter are the smallest in the metric of H. The former is in the coordinates of
-    `forced.left`, divided by the strengths: it gives the scaled efforts along `forced.right`.
+    The part is in the coordinates of `forced.left`, divided by the strengths: it gives the scaled
+    efforts along `forced.right`. The missing accelerations are the smallest in the metric of H.
     """
     U, G = forced.left, forced.G
     if not forced.free.shape[1]:
@@ -239,8 +239,7 @@ def _least_efforts(
 def _null_multipliers(ranked: ConstraintRank, forces: Array) -> Array:
     """Return the multipliers (n^c, k) that balance joint forces without work (nv, k).
 
-    Entries that are in doubt are zero, so that drives are not used for forces that they cannot
-    exert.
+    Doubtful entries are zero, so that drives are not used for forces that they cannot exert.
     """
     result = -least_multipliers(ranked, forces.T).T
     as_forces = np.abs(result) / ranked.row_scales[:, None]

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether closure functions close the loops of a mechanism, at coordinates drawn at random.
+"""Check that closure functions close the loops of a mechanism, at random coordinates.
 
 The functions are the user's: a wrong sign in one of them would make wrong dynamics without any
 other symptom, because loop constraints are not evaluated any more.
@@ -114,7 +114,7 @@ def check_closure(
 
 
 def sample_coordinates(closure: Closure, count: int, rng: np.random.Generator) -> Array:
-    """Return coordinates (count, size) drawn at random, wherever they are."""
+    """Return coordinates (count, size) drawn at random, in the domain or not."""
     model, limits = closure.model, closure.model.limits()
     length, turning = model_length(model), coordinate_scales(model, 2.0) == 2.0
     rows = []
@@ -138,7 +138,7 @@ def sample_coordinates(closure: Closure, count: int, rng: np.random.Generator) -
 
 
 class _Check:
-    """The single checks, and the largest errors that they met."""
+    """The single checks, and the largest errors found."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class _Check:
         self.worst = tuple(map(max, self.worst, new))  # type: ignore[assignment]
 
     def freedoms(self, samples: list[Array]) -> None:
-        """Check that the coordinates are all freedoms there are, and no more."""
+        """Check that there are as many independent coordinates as freedoms."""
         mobility, moved = self.model.nv, 0
         for y in samples:  # one of which may be a singular configuration
             q, _, G, _ = self.motion(y, self.rest)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loop-closure functions that the user gives: q = gamma(y) (section 8.11).
+"""User-defined loop-closure functions: q = gamma(y) (section 8.11).
 
 Their derivatives G = dgamma/dy and g = Gdot yd come from the same function.
 `closure_composition` makes one function of several, and of couplings.
@@ -126,8 +126,8 @@ class Closure:
     Attributes:
         model: The mechanism.
         functions: The user's functions.
-        coordinates: Independent coordinates: those that the user named, then undetermined joints
-            in the order of the model.
+        coordinates: Independent coordinates: first the user's, then undetermined joints in the
+            order of the model.
         steps: Functions and couplings, ordered so that each has its inputs.
     """
 
@@ -230,8 +230,8 @@ class Closure:
 def velocity_of(kind: JointType, q: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
     """Return the velocity (nv,) of a joint of which the positions change at `rate` (nq,).
 
-    The rate is N(q) times the velocity. A rate that no velocity has, such as that of a quaternion
-    that changes its length, is replaced by the nearest one.
+    The rate is N(q) times the velocity. An impossible rate, such as that of a quaternion that
+    changes its length, is replaced by the nearest possible one.
     """
     units = [[float(i == j) for i in range(kind.nv)] for j in range(kind.nv)]
     N_T = [kind.position_rate(q, unit) for unit in units]

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search behind assembly: damped Gauss-Newton steps from one start.
 
-The position errors of loop joints are exact near closure only, and those with axes vanish as well
-where an axis points the wrong way (Table 8.1). The constraint Jacobian K, however, always points
-towards the closed joint, so steps follow K and not the slope of the error; a zero error counts as
-closed only if its slope is K.
+The position errors of loop joints are exact only near closure, and errors of joints with axes also
+vanish if an axis points the wrong way (Table 8.1). The constraint Jacobian K always points towards
+the closed joint, so steps follow K and not the slope of the error; a zero error counts as closed
+only if its slope is K.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class ClosureSearch:
         free: Coordinates (nv,) that may change.
         goal: Gap that counts as closed [m], rotations at `length`.
         length: Length [m] at which a rotation counts like a displacement.
-        weakest: Directions in which constraints act by a smaller part of the strongest are left
-            alone: rounded frames make up constraints that would take a step far away.
+        weakest: Directions in which constraints act by a smaller part of the strongest are
+            ignored: rounded frames add constraints that would take a step far away.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ClosureSearch:
 
     @property
     def late(self) -> bool:
-        """Whether the time for the search is over: no start takes another step."""
+        """Whether the time of the search is over, so that no start takes another step."""
         return monotonic() > self._end
 
     def run(self, start: Array) -> tuple[Array, float]:
@@ -173,7 +173,7 @@ class ClosureSearch:
         return np.array(model.normalized(model.integrate(q.tolist(), step.tolist())), dtype=float)
 
     def within_limits(self, q: Array) -> Array:
-        """Return positions with those that may change clipped to their limits."""
+        """Return positions, of which those that may change are clipped to their limits."""
         return self.limits.clipped(q, self.free)
 
     def scattered(self, guess: Array, spread: float, rng: np.random.Generator) -> Array:

@@ -47,7 +47,7 @@ def conditioning(model: Model, H: Array, length: float | None = None) -> Conditi
     Args:
         model: The mechanism.
         H: Its inertia matrix (nv, nv).
-        length: See `Conditioning`; that of a typical link by default.
+        length: See `Conditioning`; by default the length of a typical link.
     """
     length = model_length(model) if length is None else length
     scales = coordinate_scales(model, length)

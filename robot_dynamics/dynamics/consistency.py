@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether positions, velocities and accelerations keep the loops closed."""
+"""Checks that positions, velocities and accelerations keep the loops closed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def require_closed_state(model: Model, q: Array, qd: Array, error: Array, rate: 
         rate: Its rate K qd (n^c,).
 
     Raises:
-        AssemblyError: If not; it names the loops and their errors or rates.
+        AssemblyError: If loops are open or opening; it names them and their errors or rates.
     """
     length = model_length(model)
     require_closed(model, q, error, LARGEST_INCONSISTENCY, length)

@@ -4,9 +4,9 @@
 
 P. Chiacchio, S. Chiaverini, B. Siciliano, ASME Journal of Dynamic Systems, Measurement, and
 Control 118(4), 1996. Positions are half way between the hands, and of hand 2 in hand 1; the
-absolute orientation is that half way of the rotation from 1 to 2, R_1 R(k, theta / 2).
+absolute orientation is half way along the rotation from 1 to 2, R_1 R(k, theta / 2).
 
-Its angular velocity is the mean of both only while they differ about k alone. With the modified
+Its angular velocity is the mean of both only while they differ only about k. With the modified
 Rodrigues parameters sigma = k tan(theta / 4) of that rotation, in world axes, it is
 
     omega_a = (omega_1 + omega_2) / 2 - sigma x (omega_2 - omega_1) / 2.

@@ -45,8 +45,8 @@ class CoordinateChoice:
     Args:
         model: The mechanism.
         terms: `(q, qd) -> (H, C, K, k, position error, ...)`, `Robot.constraint_terms`.
-        preferred: Joints or coordinates that are used if their conditioning permits, and again as
-            soon as it does with a margin.
+        preferred: Joints or coordinates that are used if their conditioning permits, and used
+            again when it permits with a margin.
         largest: Conditioning at which others are chosen.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
@@ -73,7 +73,7 @@ class CoordinateChoice:
         self._wanted: tuple[int, ...] | None = None
 
     def form(self, q: Array, qd: Array) -> IndependentForm:
-        """Return G and g at a state, in the coordinates kept if they still serve.
+        """Return G and g at a state, in the present coordinates if they are still valid.
 
         Args:
             q: Positions (nq,) with the loops closed.
@@ -114,5 +114,5 @@ def _serves(form: IndependentForm, largest: float) -> bool:
 
 
 def _fits(form: IndependentForm) -> bool:
-    """Tell whether the coordinates are neither too many nor too few."""
+    """Return whether the number of coordinates is right."""
     return bool(form.residual_K < _TOO_MANY and form.weakest > _TOO_FEW)

@@ -83,7 +83,7 @@ def _inertia_of_bodies(
 def velocity_forces(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> list[Scalar]:
-    """Return Coriolis and centrifugal forces (nv,): inverse dynamics without all else."""
+    """Return Coriolis and centrifugal forces (nv,)."""
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, None, Vector3.zero(), q)
     return joint_forces(model, Xup, net_forces(v, a, parameters), q)
@@ -92,8 +92,8 @@ def velocity_forces(
 def velocity_commutators(kind: JointType) -> NDArray[np.float64]:
     """Return c (nv, nv, nv): motions along velocities k, then j, less the other way round.
 
-    They are motions along velocities i by c[k, j, i], at all positions alike; zero where
-    velocities are rates of positions.
+    They are motions along velocities i by c[k, j, i], equal at all positions; zero if velocities
+    are rates of positions.
     """
     n, q = kind.nv, list(kind.neutral())
     units = np.eye(n).tolist()
@@ -140,7 +140,7 @@ def coriolis_product(
 def coriolis_columns(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    """Return motions and forces (21, nv each) with C in the place of the derivative by qd.
+    """Return motions and forces (21, nv each) with C instead of the derivative by qd.
 
     See `derivative_columns`; parts that C does not need are zero.
     """

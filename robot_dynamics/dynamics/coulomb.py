@@ -37,7 +37,7 @@ def joint_frictions(model: Model) -> dict[str, float]:
 
 
 def holds_joints(model: Model) -> bool:
-    """Return whether friction holds joints of a model at rest: it has some, with that law."""
+    """Return whether Coulomb friction holds joints of a model at rest."""
     return model.joint_friction == COULOMB and bool(joint_frictions(model))
 
 

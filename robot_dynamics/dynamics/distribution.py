@@ -66,7 +66,7 @@ def distribute(
         place: The mechanism, for messages.
         x: Efforts and multipliers that give the motion (p + n^c,).
         Z: Directions that do not affect the motion (p + n^c, k).
-        goals: Goals in priority order; each uses the freedom that those before it leave.
+        goals: Goals in priority order; each uses the freedom left by the earlier goals.
         bounds: Bounds, which have the highest priority.
         unit: A typical force [N]; bounds are met to 1e-10 of it.
 
@@ -136,7 +136,7 @@ def _least_excess(moved: Array, lower: Array, upper: Array) -> Array:
 
 
 def _by_name(names: Sequence[str], values: Array, least: float) -> dict[str, float]:
-    """Return the largest value of each name, those above the least alone."""
+    """Return the largest value of each name, if it is above the least."""
     result: dict[str, float] = {}
     for name, value in zip(names, values.tolist(), strict=True):
         if value > least:

@@ -41,8 +41,8 @@ class FixedDrives:
 
     Attributes:
         names: Names of the drives (p,): coordinates of the tree first.
-        in_tree: Which coordinates of the tree have them.
-        in_loops: Which drives of `model.loop_drive_names` are among them.
+        in_tree: Coordinates of the tree with these drives.
+        in_loops: Indices of these drives in `model.loop_drive_names`.
         scales: Efforts over these have the least sum of squares (p,).
         pivots: Rows and columns of K that are eliminated; other columns are independent.
     """

@@ -85,7 +85,7 @@ class EffortRequest:
 
         Raises:
             UnknownNameError: If there is no drive, constraint or loop joint of a name.
-            ArgumentError: If a bound is no range.
+            ArgumentError: If a bound is not a range.
             RobotDynamicsError: If a loop joint has no friction cone.
         """
         builder = BoundsBuilder(model, drives, ranked)

@@ -48,7 +48,7 @@ class Pivot(NamedTuple):
         row: The constraint.
         column: The coordinate.
         size: Size of the row, coordinates as turns, at the state where the order of elimination
-            was made, with the sign of the pivot there.
+            was chosen, with the sign of the pivot there.
     """
 
     row: int
@@ -77,10 +77,10 @@ class Eliminated:
         independent: Indices of the independent coordinates, ascending.
         columns: The columns of G (nv - r of length nv).
         g: Accelerations (nv,) at zero independent ones.
-        pivot: Smallest pivot, from 0 to 1: component of a row perpendicular to those before it in
-            its block, over the size of the row, or over its size when the order was made if that
-            was larger. A row that vanishes as a whole, as at the dead point of a parallelogram, is
-            therefore noticed as well.
+        pivot: Smallest pivot, from 0 to 1: component of a row perpendicular to earlier rows of its
+            block, over the size of the row, or over its size when the order was chosen if that was
+            larger. It therefore also detects a row that vanishes as a whole, as at the dead point
+            of a parallelogram.
         signed: The same, with the sign of each block's determinant relative to the state where the
             order was made: negative beyond a dead point.
     """
@@ -128,8 +128,7 @@ def _sparse_pivots(
 ) -> dict[tuple[int, int], float]:
     """Return rows and columns of K in an order of elimination that keeps zeros, and the pivots.
 
-    Each pivot is the one with the least possible fill-in among those that are not small
-    (Markowitz).
+    Each pivot has the least possible fill-in among the pivots that are not small (Markowitz).
 
     Args:
         model: The mechanism.
@@ -217,7 +216,7 @@ def _times(value: Scalar, unit: float) -> Scalar:
 
 
 def _blocks(A: Sequence[Sequence[Scalar]]) -> list[list[int]]:
-    """Return which rows and columns belong together, each block after those that it needs."""
+    """Return the blocks of rows and columns, each after the blocks that it needs."""
     n = len(A)
     entries = [[i == j or not is_zero(A[i][j]) for j in range(n)] for i in range(n)]
     needs = np.array(entries, dtype=bool).reshape(n, n)

@@ -41,8 +41,8 @@ def body_energies(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the kinetic and potential energy of each body [J]; see `energies`.
 
-    With it are the rotor and the spring of the joint that carries it, and the springs of loop
-    joints whose successor it is, or whose predecessor if that is the world.
+    A body's energy includes the rotor and the spring of the joint that carries it, and the springs
+    of loop joints with the body as successor, or as predecessor if the successor is the world.
     """
     Xup = joint_transforms(model, q)
     kinetic: list[Scalar] = []

@@ -84,7 +84,7 @@ def explicit_forward_dynamics(
         closure: The closure functions of a mechanism.
         y: Independent coordinates.
         yd: Their velocities.
-        tau: Joint forces (nv,) of the whole tree, friction already taken off.
+        tau: Joint forces (nv,) of the whole tree, friction already subtracted.
         parameters: Gravity and inertias.
     """
     terms = explicit_terms(closure, y, yd, parameters)

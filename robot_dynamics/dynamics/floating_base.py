@@ -82,7 +82,7 @@ def floating_terms(
     Args:
         model: The mechanism, on one floating joint.
         q: Positions (nq,), those of the base first.
-        qd: Velocities (nv,), likewise.
+        qd: Velocities (nv,), in the same order.
         parameters: Gravity and inertias.
 
     Raises:
@@ -160,7 +160,7 @@ def floating_inverse_dynamics(
     Args:
         model: The mechanism, on one floating joint.
         q: Positions (nq,), those of the base first.
-        qd: Velocities (nv,), likewise.
+        qd: Velocities (nv,), in the same order.
         qdd: Accelerations of the joints (nv - 6,).
         parameters: Gravity and inertias.
     """

@@ -99,7 +99,7 @@ class BoundsBuilder:
             self._add(f"the effort of {name!r}", {i: 1.0}, low, high, self._drives.scales[i])
 
     def push_only(self) -> None:
-        """Let unilateral loop joints push only: their normal multipliers are not negative."""
+        """Bound unilateral loop joints to push: their normal multipliers are not negative."""
         for j in np.flatnonzero(self._model.unilateral):
             name = self._constraints.names[j]
             self._add_multipliers(f"the push of {name!r}", {int(j): 1.0}, 0.0, np.inf)
@@ -108,8 +108,8 @@ class BoundsBuilder:
         """Bound multipliers of constraints by their names, as "loop.direction".
 
         Raises:
-            UnknownNameError: If a name is no constraint.
-            ArgumentError: If a bound is no range.
+            UnknownNameError: If a name is not a constraint.
+            ArgumentError: If a bound is not a range.
         """
         require_known("constraint", forces, self._constraints.names, self._model.name)
         for name, values in forces.items():
@@ -124,7 +124,7 @@ class BoundsBuilder:
             friction: Coefficients of friction by loop joint; the joint must block x, y and z.
 
         Raises:
-            UnknownNameError: If a name is no loop joint.
+            UnknownNameError: If a name is not a loop joint.
             RobotDynamicsError: If a joint does not block x, y and z.
             ArgumentError: If a coefficient is negative.
         """

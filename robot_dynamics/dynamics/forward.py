@@ -35,12 +35,12 @@ def forward_dynamics(
     """Return the accelerations of the tree under joint forces, loops left open.
 
     Args:
-        model: The mechanism; constraints of its loop joints are not looked at.
+        model: The mechanism; constraints of its loop joints are ignored.
         q: Positions (nq,).
         qd: Velocities (nv,).
-        tau: Joint forces (nv,) [N m or N], friction already taken off.
+        tau: Joint forces (nv,) [N m or N], friction already subtracted.
         parameters: Gravity and inertias.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        external: External forces on the bodies, each in its body's coordinates.
 
     Returns:
         The accelerations qdd (nv,).
@@ -100,7 +100,7 @@ def velocity_terms(
         q: Positions (nq,).
         qd: Velocities (nv,).
         parameters: Inertias.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        external: External forces on the bodies, each in its body's coordinates.
     """
     cJ = velocity_products(model, q, qd)
     v: list[Motion] = []

@@ -181,8 +181,8 @@ def _triangle(A: Factors) -> list[list[Any]]:
 def _minus_solution(change: Any, inverse: Any, W: Any, triangle: Any) -> list[Any]:
     """Return -x (nv,) and -y (n^c,) of H x - K^T y = force and K x = rate.
 
-    Not with (K H^-1 K^T)^-1 itself: without loops light bodies would accelerate far more than
-    they do, and only multipliers that are solved for take that away.
+    (K H^-1 K^T)^-1 itself is not used: without loops light bodies would accelerate far more than
+    they do, and only multipliers from a solution cancel this.
 
     Args:
         change: Force and rate (nv + n^c,).

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Velocities, accelerations and forces of named frames, in the axes that the user asks for."""
+"""Velocities, accelerations and forces of named frames, in selectable axes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def frame_acceleration(
         qdd: Accelerations (nv,); None for zero ones.
         axes: The coordinates of the result.
         classical: Whether the linear part is the acceleration of the body-fixed point at the
-            origin of `axes`, not the spatial one: omega x v is added (2.48).
+            origin of `axes`, instead of the spatial acceleration: omega x v is added (2.48).
     """
     if link.body == WORLD:
         return Motion.zero()
@@ -83,7 +83,7 @@ def frame_acceleration(
 def frame_forces(
     model: Model, link: Link, q: Sequence[Scalar], wrench: Sequence[Scalar], axes: Axes
 ) -> list[Scalar]:
-    """Return J^T f (nv,): the joint forces that a wrench on a frame amounts to.
+    """Return J^T f (nv,): the joint forces equivalent to a wrench on a frame.
 
     Args:
         model: The mechanism.

@@ -4,10 +4,10 @@
 
 Traced code never branches on values, so it solves as if K had full rank and returns a measure of
 the rank. The pivots of K H^-1 K^T show rows that depend on one another. They do not show a row
-that is almost zero, such as one that would be zero if the frames of a planar loop had not been
-rounded: as a constraint it would lock the loop. Therefore rows are also compared with the
-distances of the mechanism, and both with the closure error, as in `rank`. A loop through a free
-body has no such row, whatever its other joints, and needs no such test.
+that is almost zero, for example because the frames of a planar loop were rounded: as a constraint
+it would lock the loop. Therefore rows are also compared with the distances of the mechanism, and
+both with the closure error, as in `rank`. A loop through a free body has no such row and needs no
+such test.
 """
 
 from __future__ import annotations

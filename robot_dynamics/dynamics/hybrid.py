@@ -97,7 +97,7 @@ def hybrid_dynamics_by_inertia_matrix(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the same by the inertia matrix of the joints that are not prescribed (9.2, 9.3).
 
-    Few joints driven by forces on many prescribed ones are where it takes fewer operations.
+    It takes fewer operations for few joints driven by forces among many prescribed ones.
     """
     free = [i for i in range(len(model.bodies)) if i not in prescribed]
     at = [k for i in free for k in range(model.v_slices[i].start, model.v_slices[i].stop)]

@@ -32,7 +32,7 @@ from robot_dynamics.wording import counted
 
 @dataclass(frozen=True)
 class IndependentForm:
-    """All accelerations from those of independent coordinates: `qdd = G ydd + g` (8.51).
+    """All accelerations from independent ones: `qdd = G ydd + g` (8.51).
 
     Velocities follow in the same way, `qd = G yd`.
 
@@ -143,8 +143,8 @@ def chosen_coordinates(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return as many independent coordinates as motions, and the refused preferred ones.
 
-    A preferred coordinate is refused if those before it determine its velocity. The others come
-    from complete pivoting: pivots are dependent coordinates.
+    A preferred coordinate is refused if earlier ones determine its velocity. The others come from
+    complete pivoting: pivots are dependent coordinates.
 
     Args:
         model: The mechanism.
@@ -172,7 +172,7 @@ def pivots(
     Args:
         model: The mechanism.
         ranked: The rank of K.
-        kept: Columns that are no pivots.
+        kept: Columns that are not pivots.
     """
     J = ranked.rows @ ranked.V.T  # without its noise
     result = []

@@ -67,13 +67,13 @@ def independent_rows_motion(
 ) -> tuple[list[Scalar], Scalar]:
     """Return accelerations (nv,) from some of the constraints, and the pivot that shows full rank.
 
-    The pivot is below `SMALLEST_PIVOT` where those constraints depend on one another, and where
-    the acceleration does not meet the others as well as the loops are closed.
+    The pivot is below `SMALLEST_PIVOT` if those constraints depend on one another, or if the
+    acceleration violates the others by more than the closure error explains.
 
     Args:
         model: The mechanism.
         terms: Its equation of motion.
-        tau: Joint forces (nv,), friction already taken off.
+        tau: Joint forces (nv,), friction already subtracted.
         rows: The constraints that are used, ascending.
     """
     loops = terms.loops.of_rows(rows)

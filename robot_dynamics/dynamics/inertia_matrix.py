@@ -43,7 +43,7 @@ def composite_inertia_matrix(
         Xup: Transforms from each body's parent to the body.
         parameters: Inertias.
         q: Positions (nq,); needed only where a motion subspace depends on them.
-        joints: The joints whose rows and columns are wanted (Table 9.1), all by default; the
+        joints: The joints whose rows and columns are computed (Table 9.1), all by default; the
             others stay 0.0.
     """
     S = motion_subspaces(model, q)
@@ -81,7 +81,7 @@ def composite_inertia_matrix(
 
 
 def is_deep(model: Model) -> bool:
-    """Return whether bodies are so far from the base that costs of pairs of joints prevail."""
+    """Return whether bodies are so far from the base that pairs of joints dominate the cost."""
     depths: list[int] = []
     for body in model.bodies:
         depths.append(1 if body.parent == WORLD else depths[body.parent] + 1)

@@ -35,12 +35,12 @@ _STATES, _LARGEST_COUNT = 40, 1000
 
 
 class BaseParameters(NamedTuple):
-    """The combinations of inertial parameters that joint forces depend on.
+    """The combinations of inertial parameters on which joint forces depend.
 
     Attributes:
         matrix: M (r, 10 N): the base parameters are `M @ pi`.
-        independent: Which r standard parameters represent them: `Y @ pi` is
-            `Y[:, independent] @ M @ pi` at all states.
+        independent: Indices of r standard parameters that represent them: `Y @ pi` is `Y[:,
+            independent] @ M @ pi` at all states.
     """
 
     matrix: Array
@@ -64,7 +64,7 @@ def inertias_of(model: Model, parameters: ArrayLike) -> dict[str, Inertia]:
         parameters: Standard parameters (10 N,).
 
     Raises:
-        ArgumentError: If there are others, or not finite ones.
+        ArgumentError: If their number differs, or one is not finite.
     """
     values = finite_vector("parameters", parameters, PER_BODY * len(model.bodies))
     return {
@@ -164,7 +164,7 @@ def is_physical(parameters: ArrayLike, length: float = 1.0) -> NDArray[np.bool_]
 
 
 def from_log_cholesky(theta: ArrayLike) -> Array:
-    """Return standard parameters (..., 10), physical ones, of any ten numbers (..., 10).
+    """Return physical standard parameters (..., 10) from any ten numbers (..., 10).
 
     Args:
         theta: alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3: the pseudo-inertia is U U^T with
@@ -184,7 +184,7 @@ def from_log_cholesky(theta: ArrayLike) -> Array:
 
 
 def log_cholesky(parameters: ArrayLike) -> Array:
-    """Return the ten numbers (..., 10) of which `from_log_cholesky` makes these parameters.
+    """Return the ten numbers (..., 10) from which `from_log_cholesky` computes these parameters.
 
     Args:
         parameters: Standard parameters of one body (..., 10).

@@ -39,7 +39,7 @@ def inverse_dynamics(
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
         parameters: Gravity and inertias.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        external: External forces on the bodies, each in its body's coordinates.
 
     Returns:
         The joint forces tau (nv,) [N m or N], friction of tree joints not included.
@@ -190,8 +190,8 @@ def joint_wrenches(
     """Return the whole force that each joint transmits to its body: the load of its bearings.
 
     Each is in body coordinates, about the joint's origin, and includes drive and springs of the
-    joint. Its components along the freedoms are the joint forces, less those of rotors, which have
-    no body.
+    joint. Its components along the freedoms are the joint forces without the forces of rotors,
+    which have no body.
 
     Args:
         model: The mechanism; loops are left open.
@@ -199,7 +199,7 @@ def joint_wrenches(
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
         parameters: Gravity and inertias.
-        external: Forces on the bodies from outside, each in its body's coordinates.
+        external: External forces on the bodies, each in its body's coordinates.
     """
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)

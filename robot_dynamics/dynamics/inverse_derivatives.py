@@ -181,7 +181,7 @@ def derivative_columns(
         d tau_i / dq_j = m_j . u_i + a_j . w_i        d tau_j / dq_i  = S_j . g_i
         d tau_i / dqd_j = S_j . u_i + r_j . w_i       d tau_j / dqd_i = S_j . h_i
 
-    where u_i is a moment, and H_ij = S_j . w_i, without rotors. Arguments are those of
+    where u_i is a moment, and H_ij = S_j . w_i, without rotors. Arguments are as for
     `tree_derivatives`.
     """
     return by_components(base_columns(model, q, qd, qdd, parameters))
@@ -190,7 +190,7 @@ def derivative_columns(
 def inertia_columns(
     model: Model, q: Sequence[Scalar], parameters: Parameters
 ) -> tuple[Matrix, Matrix]:
-    """Return the same with the parts S and w alone, which H needs; the others are zero."""
+    """Return the same with only the parts S and w, which H needs; the others are zero."""
     still, no_motion, no_force = [0.0] * model.nv, Motion.zero(), Force.zero()
     return by_components(
         [
@@ -222,7 +222,7 @@ def base_columns(
 ) -> list[tuple[_Motions, _Forces]]:
     """Return the vectors of `derivative_columns` for each velocity.
 
-    All that is added over bodies is in base coordinates, where it needs no transformation.
+    Sums over bodies are in base coordinates, where they need no transformation.
     """
     back = [X.inverse() for X in body_transforms(model, joint_transforms(model, q))]
     I = [X.inverse().inverse_times(I_i) for X, I_i in zip(back, parameters.inertias, strict=True)]

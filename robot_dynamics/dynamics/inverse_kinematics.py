@@ -128,7 +128,7 @@ def inverse_kinematics(
     Args:
         model: The mechanism.
         targets: By the name of the frame: a pose (4, 4) in the world, or a position (3,) [m].
-        q0: Positions (nq,) to start from; some near the joints' zeros if None.
+        q0: Positions (nq,) to start from; positions near the joints' zeros if None.
         pose: `(frame, q)` -> pose (4, 4).
         jacobian: `(frame, q)` -> Jacobian (6, nv) in "aligned" axes.
         closure: `(q)` -> K and the position error.
@@ -190,7 +190,7 @@ def inverse_kinematics(
 
 
 def _target(name: str, value: object) -> tuple[Array, Array | None]:
-    """Return the position (3,) that is wanted, and the rotation matrix, if one is."""
+    """Return the desired position (3,), and the desired rotation matrix, if there is one."""
     try:
         shape = np.shape(np.asarray(value, dtype=float))
     except (TypeError, ValueError):
@@ -231,7 +231,7 @@ def _descend(
     tolerance: float,
     iterations: int,
 ) -> tuple[_Place, int]:
-    """Return where damped steps from a place end, and their number."""
+    """Return the end of damped steps from a place, and their number."""
     least = _STALLED if _is_plain(box) else _CREPT
     damping, costs = 1e-3, [place.cost]
     for steps in range(iterations):

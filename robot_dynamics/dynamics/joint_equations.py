@@ -32,7 +32,7 @@ class LoopState:
     """Loop joints at one state, everything in their frames on the successors.
 
     Attributes:
-        placements: sXp of each, from its frame on the predecessor to that on the successor.
+        placements: sXp of each, from its frame on the predecessor to its frame on the successor.
         of_predecessor: Matrices (loops, 6, 6) from the coordinates of the predecessor bodies.
         of_successor: The same of the successor bodies.
         v_p: Velocities of the predecessors (loops, 6).
@@ -59,7 +59,7 @@ class JointEquations:
             of the couplings (rows, 6 N_B).
         k: Right-hand side (rows,), without stabilisation.
         G: T_a^T P^T of the tree joints (nv, 6 N_B).
-        g: What velocities and gravity contribute to qdd (nv,).
+        g: Contribution of velocities and gravity to qdd (nv,).
         position_error: Position error of loop joints and couplings (n^c,).
         velocity_error: Their velocity error (n^c,).
         T: Directions of the constraint forces of joints, each in its joint's successor frame
@@ -173,7 +173,7 @@ def _loop_transforms(layout: JointLayout, across: Placements) -> Placements:
     """Return the transforms from the predecessor of each loop joint to its successor's frame.
 
     Poses are relative to the body that carries the cluster of loops, so that no precision is lost
-    when it is far from the base. The rows of a pose follow from those of the parent's linearly.
+    when it is far from the base. The rows of a pose are linear in the rows of the parent's pose.
     """
     bodies = layout.bodies
     E, r = across.E[:bodies], across.r[:bodies]

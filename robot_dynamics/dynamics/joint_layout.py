@@ -98,10 +98,10 @@ class JointLayout:
         loop_groups: The loop joints by type.
         tree_rows: Number of constraints of the tree joints.
         joint_rows: Number of constraints of the tree and loop joints.
-        joint_of_row: Joint of each of these.
+        joint_of_row: Joint of each of these rows.
         joint_of_freedom: The tree joint of each velocity variable (nv,).
-        tops: Body, or base, relative to which the pose of each body is computed: the one that
-            carries the cluster of loops of its joint.
+        tops: Body, or base, relative to which the pose of each body is computed: it carries the
+            cluster of loops of the body's joint.
         loop_tops: The same for every loop joint.
         couplings: Coefficients of the couplings over velocities (couplings, nv).
     """

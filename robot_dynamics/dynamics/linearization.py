@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Small motions near a state, in independent coordinates, whatever loops there are."""
+"""Small motions near a state, in independent coordinates, with or without loops."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Linearization(NamedTuple):
 
     Attributes:
         A: (2 m, 2 m).
-        B: (2 m, nv), a column for each joint force in `tau`. Of the drives of the tree it is
-            `B[:, robot.model.active]`, of drives in loop joints `B @ robot.loop_drives(q)`.
+        B: (2 m, nv), a column for each joint force in `tau`. Drives of the tree have `B[:,
+            robot.model.active]`, drives in loop joints `B @ robot.loop_drives(q)`.
         ydd: Accelerations of the independent coordinates at the state (m,).
         G: All small motions from the independent ones (nv, m): dq = G dy.
         P: Additional effect of position changes on velocities (nv, m): dqd = G dyd + P dy.
@@ -77,7 +77,7 @@ def linearization(
     dependent = np.setdiff1d(np.arange(n), independent)
 
     def following(rates: Array) -> Array:
-        """Return motions (nv, ...) of dependent coordinates alone that K maps to `rates`."""
+        """Return motions (nv, ...) of only dependent coordinates that K maps to `rates`."""
         motion = np.zeros((n, rates.shape[1]))
         if len(dependent) and len(K):
             # Constraints may depend on one another: then their rates do as well.

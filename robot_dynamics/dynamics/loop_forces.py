@@ -20,9 +20,9 @@ def loop_drive_matrix(
 ) -> list[list[Scalar]]:
     """Return B (nv, drives): efforts u of the drives in loop joints act like tau_a = B u (8.28).
 
-    The drives are those of `model.loop_drive_names`. The force of each is T_a u on the successor.
-    T_a is not unique: another one that does the same work gives other bearing loads and
-    multipliers, but the same motion.
+    The drives are named in `model.loop_drive_names`. The force of each is T_a u on the successor.
+    T_a is not unique: another choice with the same work gives other bearing loads and multipliers,
+    but the same motion.
 
     Args:
         model: The mechanism.

@@ -25,9 +25,9 @@ class LoopFrame:
         joint: The loop joint.
         of_predecessor: From the predecessor body's coordinates to the frame on the successor.
         of_successor: X_S, from the successor body's coordinates to that frame.
-        placement: sXp, from the joint's frame on the predecessor to that on the successor (8.24).
-        columns: The columns of J_L: the motion of the successor's frame against the predecessor's
-            that each velocity in the loop causes, by its index.
+        placement: sXp, from the joint's predecessor frame to its successor frame (8.24).
+        columns: The columns of J_L: the motion of the successor's frame relative to the
+            predecessor's that each velocity in the loop causes, by its index.
     """
 
     joint: LoopJoint

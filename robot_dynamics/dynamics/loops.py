@@ -39,7 +39,7 @@ class LoopTerms:
     velocity_error: list[Scalar]
 
     def of_rows(self, rows: Sequence[int]) -> LoopTerms:
-        """Return the same of some of the constraints."""
+        """Return the terms of some of the constraints."""
         every = (self.K, self.k, self.position_error, self.velocity_error)
         return LoopTerms(*([values[row] for row in rows] for values in every))
 

@@ -3,8 +3,8 @@
 """Inverse dynamics in three-dimensional vectors, as Luh, Walker and Paul wrote it (Table 5.2).
 
 For arms of revolute joints. It is a second derivation of `inverse`, with angular velocities and
-classical accelerations of origins in the place of spatial vectors: use it to check, or to compare
-with papers and code in that form.
+classical accelerations of origins instead of spatial vectors: use it to check, or to compare with
+papers and code in that form.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class MaximalMotion(ConstrainedMotion):
 
     Unlike in the rank-revealing solution, `tolerance` and `conditioning` are in the metric of
     inertia: the velocity that a constraint takes from its two bodies, as a share of the velocity
-    it would take from free bodies. `residual` includes all constraints, also those of tree joints.
+    it would take from free bodies. `residual` includes all constraints, those of tree joints too.
 
     Attributes:
         joint_forces: Force that each joint transmits to its successor, including springs, dampers
@@ -235,7 +235,7 @@ class MaximalCoordinates:
 def _implied(idle: Array) -> list[int]:
     """Return the rows that earlier rows imply, from an orthonormal basis (n, d) of null vectors.
 
-    A row is implied by those before it exactly if a null vector ends in it.
+    A row is implied by earlier rows exactly if a null vector ends in it.
     """
     basis, found = idle.copy(), []
     for row in range(len(basis) - 1, -1, -1):

@@ -163,8 +163,7 @@ def mobility(
         q: Positions (nq,) that close the loops.
         independent: Joints or coordinates preferred as independent ones; the rest is
             chosen by complete pivoting.
-        active: Joints, coordinates or drives in loop joints that act, instead of those of the
-            model.
+        active: Joints, coordinates or drives in loop joints that act, instead of the model's.
         loop_drives: Returns the joint forces (nv, drives) of unit efforts of drives in loop
             joints.
         length: Length [m] at which a rotation counts like a displacement.
@@ -174,8 +173,8 @@ def mobility(
     Raises:
         ArgumentError: If `q` has the wrong size or is not finite, or there are more
             preferred coordinates than coordinates.
-        AssemblyError: If the loops are open at `q` by more than a thousandth of the length: the
-            rank there is not that of the closed mechanism. It names the loops and the gaps.
+        AssemblyError: If the loops are open at `q` by more than a thousandth of the length, where
+            the rank is not the rank of the closed mechanism. It names the loops and the gaps.
         RobotDynamicsError: If the preferred coordinates depend on one another.
     """
     q = finite_vector("q", q, model.nq)
@@ -214,7 +213,7 @@ def _independent_coordinates(
 ) -> tuple[int, ...]:
     """Return coordinates whose velocities determine all others, with the preferred ones.
 
-    Of a gear the drivers are chosen before the joint that follows, the first of its terms.
+    Drivers of a gear are chosen before the driven joint, the first of its terms.
     """
     indices = [index for name in preferred for index in coordinates_of(model, name)]
     _, refused = chosen_coordinates(model, ranked, indices)

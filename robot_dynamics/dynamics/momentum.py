@@ -26,7 +26,7 @@ def momentum(
 ) -> Force:
     """Return the momentum of all bodies in world coordinates, angular about the world's origin.
 
-    [N m s], [N s] (2.61). The spin of geared rotors, which have no body, is not in it.
+    [N m s], [N s] (2.61). It does not include the spin of geared rotors, which have no body.
 
     Args:
         model: The mechanism.
@@ -51,8 +51,8 @@ def centroidal_momentum_matrix(
 ) -> list[list[Scalar]]:
     """Return A (6, nv): the momentum about the centre of mass, in world axes, is A qd.
 
-    A joint gives all that it carries the momentum I^c S: composite inertias, as in Table 6.2. The
-    linear part over the mass is the Jacobian of the centre of mass.
+    A joint gives the bodies that it carries the momentum I^c S, as in Table 6.2. The linear part
+    over the mass is the Jacobian of the centre of mass.
 
     Args:
         model: The mechanism.

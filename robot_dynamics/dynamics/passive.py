@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Springs in all joints and dampers in loop joints: forces that depend on the state only.
 
-They are part of C everywhere, with the sign of Table 8.2: C - tau_a. The friction of tree joints
-and Coulomb friction of loop joints are so with `Model.joint_friction`. Otherwise the caller
-subtracts friction from the joint forces, because it depends on the drives.
+They are part of C everywhere, with the sign of Table 8.2: C - tau_a. With `Model.joint_friction`
+the friction of tree joints and Coulomb friction of loop joints are part of C as well. Otherwise
+the caller subtracts friction from the joint forces, because it depends on the drives.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def passive_forces(
 
 
 def has_passive_forces(model: Model) -> bool:
-    """Return whether `passive_forces` may be other than zero."""
+    """Return whether `passive_forces` can differ from zero."""
     rubs = bool(model.joint_friction and (model.damping.any() or model.friction.any()))
     elastic = any(body.joint.elastic for body in model.bodies)
     return (
@@ -111,7 +111,7 @@ def spring_energies(
 
 
 def acts_by_itself(joint: LoopJoint, friction: JointFriction) -> bool:
-    """Return whether a loop joint has springs, dampers, or friction where that counts."""
+    """Return whether a loop joint has springs, dampers, or active friction."""
     return (
         joint.elastic
         or joint.damped

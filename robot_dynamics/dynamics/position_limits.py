@@ -6,8 +6,8 @@ A limit belongs to a freedom and bounds its coordinate, as a spring pulls at it:
 the x of a planar joint, a component of the rotation vector of a joint with a quaternion.
 
 The coordinates of a loop joint, and rotation vectors, are functions of the relative placement of
-the joint's frames, which tells angles up to whole turns. An angle of a loop joint is taken within
-half a turn of the middle of its range; with a single limit the range ends `WIDEST` from that.
+the joint's frames, which determines angles up to whole turns. An angle of a loop joint is taken
+within half a turn of the middle of its range; with a single limit the range ends `WIDEST` from it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class BoundedCoordinate:
 
     @property
     def doubt(self) -> str:
-        """The expected range if the placement of the joint's frames does not tell this one."""
+        """Expected range, if the placement of the joint's frames does not determine this one."""
         kind, freedom = self.joint.type, self.freedom
         if not kind.turning[freedom]:
             return ""
@@ -106,7 +106,7 @@ class BoundedCoordinate:
         return total
 
     def _with(self, value: float) -> tuple[float, ...]:
-        """Return coordinates (nv,) that are zero but for this one."""
+        """Return coordinates (nv,) that are zero except this one."""
         return tuple(value * (i == self.freedom) for i in range(self.joint.type.nv))
 
 
@@ -264,7 +264,7 @@ def loop_coordinates(
         model: The mechanism.
         q: Positions (nq,).
         parameters: The placements of the loop joints.
-        bounds: For each coordinate the index of its loop joint, that of its freedom, and limits.
+        bounds: For each coordinate the indices of its loop joint and its freedom, and limits.
     """
     frames = list(loop_frames(model, joint_transforms(model, q), parameters, q))
     values: list[Scalar] = []

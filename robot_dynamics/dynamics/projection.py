@@ -27,7 +27,7 @@ def position_correction(
     Args:
         terms: H, K and the errors at the state.
         factors: Factors of all constraints; used if all are on positions.
-        holonomic: Which constraints are on positions.
+        holonomic: Mask of constraints on positions.
     """
     if all(holonomic):
         return factors.correction(terms.loops.position_error)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The point nearest to a goal within linear bounds, by the active-set solver DAQP.
 
-Bounds are met, and optimality holds, to rounding: the solver ends in a vertex of the active set
-and not near one, as interior-point methods do.
+Bounds are met, and optimality holds, to rounding: unlike interior-point methods, the solver ends
+exactly in a vertex of the active set.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The rank of the loop constraints: which are independent, and to which accuracy.
+"""Rank of the loop constraints, the independent constraints, and their accuracy.
 
 With rows and columns of rotations scaled by a length of the mechanism (see `scaling`), K becomes a
-matrix J of ratios of distances. Its entries are known as well as the loops are closed: where they
-are open by a part e of that length, the directions of the constraints are off by a few times e. A
+matrix J of ratios of distances. The closure error limits the accuracy of its entries: if loops are
+open by a part e of that length, the directions of the constraints are off by a few times e. A
 singular value below that uncertainty is zero. This is the only definition of rank in the package.
 """
 
@@ -94,7 +94,7 @@ class ConstraintRank:
 
     @property
     def determined(self) -> NDArray[np.bool_]:
-        """For each constraint whether the motion determines its multiplier (n^c,)."""
+        """Mask of constraints whose multipliers the motion determines (n^c,)."""
         result: NDArray[np.bool_] = np.linalg.norm(self.idle, axis=1) <= min(self.doubt, 0.5)
         return result
 
@@ -106,7 +106,7 @@ class ConstraintRank:
 
     @property
     def redundant(self) -> tuple[str, ...]:
-        """Names of constraints that the others imply; of those that can be chosen, later ones."""
+        """Names of constraints that the others imply; if there is a choice, later ones."""
         kept = self.independent_rows()
         return tuple(name for i, name in enumerate(self.names) if i not in kept)
 

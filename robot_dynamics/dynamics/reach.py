@@ -3,8 +3,8 @@
 """Check whether the links of a loop are long enough to close it, before any search.
 
 The origins of the joints around a loop are the corners of a polygon. Its sides, one in each link,
-keep their lengths whatever the joints do, but for joints that translate. No side of a polygon is
-longer than all the others together; if one is, the loop stays open at least by the difference.
+have constant lengths, except at joints that translate. No side of a polygon is longer than all the
+others together; if one is, the loop stays open at least by the difference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def missing_lengths(
 ) -> dict[str, float]:
     """Return lower bounds of the gaps of loops whose links are too short [m], by loop joint.
 
-    Loops with a joint that translates without bounds are not in it, nor those that may close.
+    Loops with a joint that translates without bounds, and loops that may close, are left out.
 
     Args:
         model: The mechanism.

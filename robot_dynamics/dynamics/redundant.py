@@ -3,8 +3,8 @@
 """Closed-loop forward dynamics with constraints that are, or may be, redundant.
 
 Decisions about rank depend on numbers, so this is NumPy code on top of the traced terms. The
-accelerations are unique for any rank. The returned multipliers are those of minimum norm;
-redundant constraints and undetermined multipliers are named.
+accelerations are unique for any rank. The returned multipliers have the least norm; redundant
+constraints and undetermined multipliers are named.
 
 With J = U S V^T, the constraints as ratios of distances (see `rank`), K qdd = k says that
 V^T x = S^-1 U^T (scaled k) for the scaled accelerations x. These r equations are as well
@@ -81,7 +81,7 @@ def rank_revealing_solution(
         force: tau - C (nv,).
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,), stabilisation included.
-        ranked: The rank of K, from `constraint_rank`; by default that of closed loops.
+        ranked: The rank of K, from `constraint_rank`; by default the rank for closed loops.
 
     Raises:
         RobotDynamicsError: If a number is not finite or H is not positive definite.

@@ -4,7 +4,7 @@
 
 The ten standard parameters of a body are mass, first moment and rotational inertia about the
 origin, `m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz`, in the frame of the body's link: the
-child of its joint. That is the frame of a URDF, and Pinocchio's order.
+child of its joint. Frames are as in URDF, the order as in Pinocchio.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def inverse_dynamics_regressor(
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
         gravity: Acceleration of gravity.
-        links: Links in whose frames the N inertias are; by default those of the bodies.
+        links: Links in whose frames the N inertias are; by default the links of the bodies.
     """
     Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, gravity, q)
@@ -81,7 +81,7 @@ def regressor_columns(
     """Return S (nv, 6) and forces (10 N, 6) in base coordinates, the factors of Y.
 
     The entry of a joint and a parameter of a body that the joint moves is the product of S and the
-    force on the body with this parameter alone; other entries are zero. Arguments are those of
+    force on the body with this parameter alone; other entries are zero. Arguments are as for
     `inverse_dynamics_regressor`.
     """
     Xup, S = joint_transforms(model, q), motion_subspaces(model, q)

@@ -36,8 +36,8 @@ def residual(
 ) -> list[Any]:
     """Return the residual (nv + n^c,).
 
-    Without K: constraint forces act on the bodies from outside, and the constraints are the
-    accelerations of the two ends of each loop.
+    K is not needed: constraint forces act as external forces on the bodies, and the constraints
+    are the accelerations of the two ends of each loop.
     """
     if not model.constraint_count:
         return inverse_dynamics(model, q, qd, qdd, parameters)

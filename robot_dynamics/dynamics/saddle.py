@@ -107,7 +107,7 @@ class SaddlePoint:
         """Return accelerations (n,) and multipliers (rows,) for right-hand sides (n,), (rows,).
 
         Soft rows that contradict each other are satisfied in the least-squares sense. Multipliers
-        that are not unique are those of least norm, divided by the weights of their rows.
+        that are not unique have the least norm, divided by the weights of their rows.
 
         Raises:
             RobotDynamicsError: If the solution is inaccurate because the matrix is nearly
@@ -194,10 +194,10 @@ class SaddlePoint:
             self._sort_out(np.linalg.qr(full)[0])
 
     def _sort_out(self, full: Array) -> None:
-        """Separate orthonormal multipliers (rows, d) without effect from those with a small one.
+        """Separate orthonormal multipliers (rows, d) without effect from those with some effect.
 
-        If K^T times one of them has size s, K a = k gives the part of a along it as that
-        multiplier's part of k over s: s divides once.
+        If K^T times one of them has size s, K a = k gives the part of a along it: the multiplier's
+        part of k over s, so that s divides once.
         """
         Q, upper = np.linalg.qr(self._exact[self._n :, : self._n].T @ full)
         along, sizes, turn = np.linalg.svd(upper)
@@ -220,7 +220,7 @@ class SaddlePoint:
     def _softened(self, block: Array) -> Array:
         """Return eps (A + eps)^-1 block, with the multipliers of the hard rows before it.
 
-        Here A = K M^-1 K^T of the soft rows, with the hard ones always used.
+        Here A = K M^-1 K^T of the soft rows, with the hard rows always enforced.
         """
         b = np.zeros((self._exact.shape[0], block.shape[1]))
         b[len(b) - self._soft :] = -self._compliance * block

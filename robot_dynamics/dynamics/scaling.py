@@ -46,7 +46,7 @@ def closing_tolerance(model: Model) -> float:
 
 
 def tree_length(model: Model) -> float:
-    """Return the same of the tree joints alone, which compiled code may rely on.
+    """Return the same for the tree joints only, on which compiled code can rely.
 
     The frames of loop joints may be parameters of compiled code.
     """
@@ -88,7 +88,7 @@ def constraint_names(model: Model) -> tuple[str, ...]:
 
 
 def coordinates_of(model: Model, name: str) -> list[int]:
-    """Return the indices of the velocities of a joint, or that of one coordinate by its name.
+    """Return the indices of the velocities of a joint, or of one coordinate by its name.
 
     Raises:
         UnknownNameError: If there is neither a joint nor a coordinate of that name.

@@ -59,7 +59,7 @@ class Vibrations:
 
     @property
     def damping_ratios(self) -> Array:
-        """Part of the critical damping that each of `poles` has (2 m,); 1.0 at rest."""
+        """Damping ratio of each of `poles` (2 m,); 1.0 at rest."""
         size = np.abs(self.poles)
         return np.divide(-self.poles.real, size, out=np.ones_like(size), where=size > 0.0)
 
@@ -143,7 +143,7 @@ def equilibrium(model: Model, q: ArrayLike, tau: ArrayLike | None = None) -> Arr
 
 
 class _Balance:
-    """The forces at positions without motion, and the multipliers that balance them best."""
+    """The forces at rest, and the multipliers that balance them best."""
 
     def __init__(self, model: Model, q: Array, tau: Array) -> None:
         self.model, self.q, self.tau = model, q, tau

@@ -61,7 +61,7 @@ class FittedFriction:
         return np.maximum(self.coulomb, _LEAST * self.effort)
 
     def next_guess(self, guess: Array, found: Array) -> Array:
-        """Return Coulomb friction (n,) to assume after a guess and what it led to."""
+        """Return Coulomb friction (n,) to assume after a guess and its result."""
         return np.maximum(np.abs(found), _KEPT * guess)
 
     def prior(self, guess: Array) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Weighted least squares with a prior, and what the residuals say about it."""
+"""Weighted least squares with a prior, and statistics of the residuals."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class SurfaceSettings:
             hinges are always rigid.
         restitution: Ratio of separating to approaching speed at an impact, in the plant.
         resistance: Resistance of a hinge or a line to the motion that it leaves free, in the
-            plant. If there is any, control assumes a resistance of unknown size.
+            plant. If there is resistance, control assumes an unknown size.
     """
 
     name: str

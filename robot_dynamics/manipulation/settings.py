@@ -57,7 +57,7 @@ class DriveSettings:
     Attributes:
         compensates_gravity: Whether it adds the gravity torque, which commands then exclude.
         without_commands: Reaction when commands stop: brake, zero torque, or hold the last torque
-            without end.
+            permanently.
     """
 
     compensates_gravity: bool | None = None
@@ -130,7 +130,7 @@ class ArmSettings:
 class ObjectJointSettings:
     """The joint between the parts of an object, and the second part, which the second arm holds.
 
-    At the start the joint's frames coincide: the second part's link is where the joint is.
+    At the start the joint's frames coincide: the second part's link is at the joint.
 
     Attributes:
         type: Type of the joint; the force in a "fixed" joint is controlled too.

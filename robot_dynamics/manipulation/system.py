@@ -222,8 +222,8 @@ class GraspSystem:
     def internal_force_names(self) -> tuple[str, ...]:
         """Names of the components of `internal_axes`; laws of contacts have names of their own.
 
-        Moments and forces in the object's joint; for two arms `TRANSMITTED`; for more arms these
-        for each arm but the last.
+        Moments and forces in the object's joint; for two arms `TRANSMITTED`; for more arms
+        `TRANSMITTED` for each arm but the last.
         """
         if self.object_loop_joint is not None:
             return tuple(
@@ -367,7 +367,7 @@ def arms_of(model: Model, objects: Collection[int], loops: Sequence[LoopJoint]) 
     Args:
         model: Arms and objects.
         objects: Indices of the objects' bodies, which must carry no other bodies.
-        loops: The loop joints of the arms, which stay.
+        loops: The loop joints of the arms, which are kept.
     """
 
     def moved(index: int) -> int:

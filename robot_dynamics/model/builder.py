@@ -71,7 +71,7 @@ class _Arc:
 
     @property
     def welds(self) -> bool:
-        """Whether the links on both sides become one body: a fixed tree joint, no fixed loop."""
+        """Whether the links on both sides become one body: only for fixed tree joints."""
         return self.kind.nv == 0 and isinstance(self.element, JointElement)
 
     @property
@@ -118,19 +118,19 @@ def build(
         gravity: Acceleration of gravity [m/s^2].
         variable: Bodies and loop joints whose values are parameters of compiled code.
         joint_friction: Whether damping and Coulomb friction of the joints are part of the
-            dynamics; otherwise they are data, which the caller can apply. "coulomb": also, and
-            simulation and integration hold joints at rest by constraint forces.
+            dynamics; otherwise they are data, which the caller can apply. With "coulomb",
+            simulation and integration also hold joints at rest by constraint forces.
         spanning_tree: "described": tree joints are tree joints and must form a tree. "minimum
-            depth": the number of joints from the base to each body is minimal, and among equals
-            a joint with a drive is preferred. Names of joints: a tree with these joints, completed
-            with minimum depth. By default the described tree if the tree joints form one,
-            otherwise minimum depth.
+            depth": the number of joints from the base to each body is minimal, and among equal
+            joints a joint with a drive is preferred. Names of joints: a tree with these joints,
+            completed with minimum depth. By default the described tree if the tree joints form
+            one, otherwise minimum depth.
         root: Name of the link that is the fixed base; by default the root of the tree joints.
 
     Raises:
         ArgumentError: If `joint_friction` is neither True, False nor "coulomb".
-        RobotDynamicsError: If an element has a fault (a negative mass, an orientation that is no
-            rotation, a number that is not finite), the tree joints do not form a tree, a name is
+        RobotDynamicsError: If an element has a fault (a negative mass, an orientation that is not
+            a rotation, a number that is not finite), the tree joints do not form a tree, a name is
             unknown or given twice, or an axis is zero.
     """
     require_possible(mechanism)

@@ -15,8 +15,8 @@ class ByValue:
 
     Fields with `compare=False` are left out, as dataclasses do.
 
-    The `==` that a dataclass writes itself has no answer where a field is an array, and its hash
-    none where a field is an array or a mapping.
+    The `==` of a dataclass fails if a field is an array, and its hash fails if a field is an array
+    or a mapping.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -29,7 +29,7 @@ class ByValue:
 
 
 def _values(item: object) -> Hashable:
-    """Return a value that is equal and has the same hash exactly if all numbers are the same."""
+    """Return a value that is equal, with equal hash, exactly if all numbers are the same."""
     if isinstance(item, ByValue):
         compared = [f.name for f in dataclasses.fields(item) if f.compare]  # type: ignore[arg-type]
         return tuple(_values(getattr(item, name)) for name in compared)

@@ -85,7 +85,7 @@ class Tree:
         return tuple(paths)
 
     def support(self, body: int) -> tuple[int, ...]:
-        """Return kappa(body): the bodies whose joints move it; none for the base."""
+        """Return kappa(body): the bodies whose joints move it; empty for the base."""
         return () if body == WORLD else self.supports[body]
 
     def children(self, body: int) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ class Tree:
         result is the j-th of `joints` in ascending order.
 
         Args:
-            joints: The joints that stay.
+            joints: The joints that are kept.
         """
         kept, result = set(joints), []
         at: list[int] = []  # the body of the result that each body is part of

@@ -95,7 +95,7 @@ def require_terms(coupling: CouplingElement, joints: Mapping[str, int]) -> None:
         joints: Degrees of freedom of each joint.
 
     Raises:
-        RobotDynamicsError: If it does not; names the joint.
+        RobotDynamicsError: If it has not; it names the joint.
     """
     place = f"coupling {coupling.name!r}"
     names = [joint for joint, _ in coupling.terms]

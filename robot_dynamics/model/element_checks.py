@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of elements: masses, inertias, placements, limits and numbers that no machine has."""
+"""Checks of elements: masses, inertias, placements, limits and unrealistic numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def require_possible(mechanism: Mechanism) -> None:
 
 
 def link_faults(link: LinkElement) -> Iterator[str]:
-    """Yield the faults of a link: a mass or an inertia that no body has."""
+    """Yield the faults of a link: an impossible mass or inertia."""
     inertia = np.asarray(link.inertia, dtype=float)
     if inertia.shape != (3, 3) or len(link.center) != 3:
         yield f"the inertia has the shape {inertia.shape}, expected (3, 3) and a centre of three"
@@ -107,7 +107,7 @@ def loop_faults(loop: LoopElement) -> Iterator[str]:
 
 
 def coupling_faults(coupling: CouplingElement) -> Iterator[str]:
-    """Yield the faults of a coupling: coefficients that are zero, or that no gear has."""
+    """Yield the faults of a coupling: coefficients that are zero or unrealistic."""
     sizes = [abs(factor) for _, factor in coupling.terms if factor]
     if not sizes:
         yield "all its coefficients are zero, expected one other than zero"

@@ -160,8 +160,8 @@ class LoopElement(ByValue):
         name: Its name.
         type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name; "floating" for
             forces without a constraint.
-        predecessor: Name of the link it comes from.
-        successor: Name of the link it goes to; constraint forces act on this link.
+        predecessor: Name of its predecessor link.
+        successor: Name of its successor link, on which constraint forces act.
         predecessor_pose: Pose of the loop joint's frame in the predecessor link (4, 4).
         successor_pose: Pose of the loop joint's frame in the successor link (4, 4).
         parameters: Parameters of the type: `pitch` [m/rad] of a helical joint, `radius` [m] ...
@@ -207,7 +207,7 @@ class Mechanism:
 
     @property
     def root(self) -> str:
-        """Name of the only link that is no joint's child."""
+        """Name of the only link that is not the child of a joint."""
         children = {joint.child for joint in self.joints}
         roots = [link.name for link in self.links if link.name not in children]
         if len(roots) != 1:

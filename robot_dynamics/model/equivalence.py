@@ -16,7 +16,7 @@ def simplified_inertias(model: Model) -> Model:
     Inertia that a joint moves in the same way on either side of it goes from its body to the
     parent: masses on the axis of a revolute joint, all rotational inertia of a prismatic joint,
     and the mass of a spherical joint, as a particle. Other types keep their inertia. Compiled
-    programs get shorter.
+    programs become shorter.
 
     Joint forces, accelerations and the inertia matrix do not change. Quantities of single bodies
     do: momentum, centre of mass, energy of gravity, forces in bearings. Masses may be

@@ -105,8 +105,8 @@ class LoopJoint(_Freedoms):
     Attributes:
         name: Its name.
         type: Its joint type; a floating one has no constraints.
-        predecessor: Index of the body it comes from; `WORLD` for the fixed base.
-        successor: Index of the body it goes to; constraint forces are those on this body.
+        predecessor: Index of its predecessor body; `WORLD` for the fixed base.
+        successor: Index of its successor body, on which constraint forces act.
         predecessor_placement: X_P, from the predecessor's body frame to the loop joint's frame.
         successor_placement: X_S, from the successor's body frame to the loop joint's frame.
         unilateral: Whether it can only push, along z: the multiplier of that row is not negative.

@@ -55,7 +55,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Link:
-    """A named frame of a description: on which body it sits, and where.
+    """A named frame of a description: its body and its placement.
 
     Attributes:
         name: Its name.
@@ -74,8 +74,8 @@ class Link:
 class ConstraintBlock:
     """A minimal cluster of loops and couplings: a diagonal block of K and G.
 
-    Constraints that share no joint with others can be solved by themselves (8.9). Nothing is
-    renumbered for it: a block is a set of rows and a set of columns.
+    Constraints that share no joint with others can be solved separately (8.9), without
+    renumbering: a block is a set of rows and a set of columns.
 
     Attributes:
         rows: Indices of its constraints, ascending.
@@ -92,7 +92,7 @@ class Model:
 
     Bodies are in regular numbering: a parent comes before its children, depth first, branches in
     the order of the description. `q` has `nq` entries and `qd`, `qdd`, `tau` have `nv`, in the
-    order of the bodies, that of `joint_names`; `q_slices` and `v_slices` tell where each stands.
+    order of the bodies and of `joint_names`; `q_slices` and `v_slices` hold the indices of each.
 
     Attributes:
         name: The mechanism's name.
@@ -146,13 +146,13 @@ class Model:
 
     @cached_property
     def holonomic(self) -> NDArray[np.bool_]:
-        """Which constraints are on positions (n^c,); the others are on velocities alone."""
+        """Mask of constraints on positions (n^c,); the others constrain only velocities."""
         of_loops = [row.holonomic for loop in self.loops for row in loop.type.rows]
         return np.array(of_loops + [True] * len(self.couplings), dtype=bool)
 
     @cached_property
     def turning_constraints(self) -> NDArray[np.bool_]:
-        """Which constraints are on rotations (n^c,); the others are on displacements."""
+        """Mask of constraints on rotations (n^c,); the others constrain displacements."""
         of_loops = [row.rotational for loop in self.loops for row in loop.type.rows]
         return np.array(of_loops + [c.rotational for c in self.couplings], dtype=bool)
 
@@ -165,13 +165,13 @@ class Model:
 
     @cached_property
     def turning_freedoms(self) -> NDArray[np.bool_]:
-        """Which velocities turn a body (nv,); the others only move it."""
+        """Mask of velocities that turn a body (nv,); the others only displace it."""
         types = [body.joint.type for body in self.bodies]
         return np.array([turns for kind in types for turns in kind.turning], dtype=bool)
 
     @cached_property
     def unilateral(self) -> NDArray[np.bool_]:
-        """Which constraints can only push (n^c,): the normals of unilateral loop joints."""
+        """Mask of constraints that can only push (n^c,): normals of unilateral loop joints."""
         rows = [(loop, row) for loop in self.loops for row in loop.type.rows]
         of_loops = [loop.unilateral and row.direction == "z" for loop, row in rows]
         return np.array(of_loops + [False] * len(self.couplings), dtype=bool)
@@ -288,12 +288,12 @@ class Model:
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
-        """Which degrees of freedom have a drive (nv,)."""
+        """Mask of degrees of freedom with a drive (nv,)."""
         return np.array(self._of_each_freedom("active"), dtype=bool)
 
     @cached_property
     def loop_drives(self) -> tuple[tuple[int, int], ...]:
-        """Which freedoms of loop joints have a drive: index of the loop joint, and of the freedom.
+        """Freedoms of loop joints with a drive: index of the loop joint, and of the freedom.
 
         `active` has the drives of the tree's joints.
         """
@@ -338,8 +338,8 @@ class Model:
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return positions and velocities after a time [s] of steady motion of each joint.
 
-        The centre of mass of a free body goes straight on while the body turns. Velocities of
-        bodies `held`, by their indices, are constant.
+        The centre of mass of a free body moves on a straight line while the body turns. Velocities
+        of bodies `held`, by their indices, are constant.
         """
         positions: list[Scalar] = []
         velocities: list[Scalar] = []
@@ -439,7 +439,7 @@ class Model:
 
     @cached_property
     def structure_key(self) -> bytes:
-        """Bytes that are equal for two models exactly if compiled code of one serves the other.
+        """Bytes that are equal for two models exactly if they can share compiled code.
 
         It does not depend on names, limits, gravity, or the parts named in `variable`.
         """
@@ -488,7 +488,7 @@ def gravity_vector(values: Iterable[float]) -> tuple[float, float, float]:
     """Return the acceleration of gravity [m/s^2] as three numbers.
 
     Raises:
-        ArgumentError: If it is anything else.
+        ArgumentError: If it is not three finite numbers.
     """
     try:
         numbers = tuple(float(value) for value in values)
@@ -503,7 +503,7 @@ def gravity_vector(values: Iterable[float]) -> tuple[float, float, float]:
 
 
 def _by_name(argument: str, values: Mapping[str, _Value] | None, kind: type) -> dict[str, _Value]:
-    """Return new values by name, each of the kind that it replaces."""
+    """Return new values by name, each with the type of the value that it replaces."""
     if values is None:
         return {}
     if not isinstance(values, Mapping):

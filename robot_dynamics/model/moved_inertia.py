@@ -22,7 +22,7 @@ def require_inertia(model: Model) -> None:
     """Check that every joint of the tree moves some inertia, as forward dynamics need.
 
     Raises:
-        RobotDynamicsError: If a joint does not; names the link that lacks inertia.
+        RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
     """
     for index in joints_without_inertia(model):
         body = model.bodies[index]

@@ -25,7 +25,7 @@ _ROUNDING = 1e-14  # of angles that are computed back from a matrix
 def placement_precision(mechanism: Mechanism) -> float:
     """Return the unit of the last decimal of rounded placements [m, rad]; 0.0 if all are exact.
 
-    The coarsest unit of origins, angles (roll, pitch and yaw) and axes counts.
+    It is the coarsest unit of origins, angles (roll, pitch and yaw) and axes.
     """
     units = [0.0]
     for joint in mechanism.joints:

@@ -54,8 +54,8 @@ def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
 
     Without required arcs it is a tree of minimum depth: every node is as near to the root as
     possible, which keeps the numbers well conditioned (section 10.2). A group of nodes connected
-    by required arcs is entered at its nearest node. Among equals a favoured arc wins, then the
-    earlier arc.
+    by required arcs is entered at its nearest node. Among equal arcs a favoured one is chosen,
+    then the earliest.
 
     Args:
         root: The node that becomes the fixed base.

@@ -14,7 +14,7 @@ from robot_dynamics.nodes.process import Reporter, RunError
 
 
 class BackgroundWork:
-    """Runs tasks and reports the first error of each, while control goes on.
+    """Runs tasks and reports the first error of each, while control continues.
 
     Args:
         report: Called with the first error of each task.

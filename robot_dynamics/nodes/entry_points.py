@@ -3,7 +3,7 @@
 """The commands of the nodes: a signal during their imports ends them too.
 
 Importing a node's modules takes a second; `process.py`, one of them, installs the signal handlers.
-This module therefore imports only what is fast.
+This module therefore has only fast imports.
 """
 
 from __future__ import annotations

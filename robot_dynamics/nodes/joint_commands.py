@@ -3,8 +3,8 @@
 """Commands by joint name, as `joint_state_topic_hardware_interface` of ros2_control sends them.
 
 A message of `sensor_msgs/JointState` contains commands of whole arms, in any order of joints. The
-fields that are not empty say what is commanded: efforts, positions or velocities. Its stamp is
-the time of the state that it answers, or any other time.
+fields that are not empty select the command: efforts, positions or velocities. Its stamp is the
+time of the state that it answers, or any other time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CommandError(RobotDynamicsError):
 
     Args:
         topic: Topic of the command.
-        cause: What was found, and what was expected.
+        cause: Finding and expectation.
     """
 
     def __init__(self, topic: str, cause: str) -> None:
@@ -46,7 +46,7 @@ class CommandError(RobotDynamicsError):
 
 
 class JointCommand(NamedTuple):
-    """Command of an arm, in the order of its joints; what is not commanded is empty.
+    """Command of an arm, in the order of its joints; other fields are empty.
 
     Attributes:
         arm: Name of the arm.
@@ -260,10 +260,10 @@ def command_topics(
         to_commands: Converts joint torques (na,) to commands (na,).
         interfaces: The parameter `command_interfaces`.
         clock: The clock of control.
-        positions: Whether there are joint positions to command, besides torques.
+        positions: Whether there are joint positions to command, in addition to torques.
 
     Raises:
-        ParameterError: If the node cannot command what the parameter names.
+        ParameterError: If the node cannot command the quantities of the parameter.
     """
     fields = [field for field in interfaces if field]
     expected = ""

@@ -166,7 +166,7 @@ class StagedNode(LifecycleNode):
 
 
 class Session(LoopWork, Protocol):
-    """What a `SessionNode` does while it is configured."""
+    """Work of a `SessionNode` while it is configured."""
 
     def activate(self) -> None:
         """Begin to act."""
@@ -285,12 +285,12 @@ class SessionNode(SessionLoop[Session]):
         """Do nothing: an activation takes no time."""
 
     def activate(self) -> None:
-        """Let the session act."""
+        """Activate the session."""
         if self._session is not None:
             self._session.activate()
 
     def deactivate(self) -> None:
-        """Let it cease."""
+        """Deactivate the session."""
         if self._session is not None:
             self._session.deactivate()
 

@@ -308,7 +308,7 @@ def _set_priority(node: Node) -> None:
 
 
 def set_realtime_priority(priority: int) -> None:
-    """Let Linux schedule this process before all ordinary processes (SCHED_FIFO).
+    """Request real-time scheduling of this process from Linux (SCHED_FIFO).
 
     The main thread and the threads of the middleware get the priority. Other threads of Python,
     and threads and processes started later, do not: path checks and recordings stay ordinary.

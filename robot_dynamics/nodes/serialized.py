@@ -105,7 +105,7 @@ class MessageWriter:
 
     Args:
         fill: As for `MessageLayout`.
-        counted: Likewise.
+        counted: As for `MessageLayout`.
     """
 
     def __init__(self, fill: Callable[[int, Array], Any], *, counted: bool = False) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the simulator node by what changes together: the run, its answers, pauses, faults."""
+"""Parts of the simulator node that change together: the run, its answers, pauses, faults."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SimulatedRun:
             self._recorder = PlantRecorder(self.plant.scene, self._scenario, capacity)
 
     def end_at(self, last_tick: int | None, first: int) -> None:
-        """Let a run that began at a tick end after another one; with None at its length."""
+        """Set the last tick of a run that began at a tick; with None its full length."""
         self._ended = last_tick is not None
         self._ticks = self._longest if last_tick is None else last_tick + 1 - first
 

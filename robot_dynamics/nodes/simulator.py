@@ -73,7 +73,7 @@ _DESCRIBE_AFTER_S = 1.0  # after which the description is published, if no contr
 
 
 class Simulator:
-    """A configured simulator. Simulated time goes on only while the node is active.
+    """A configured simulator. Simulated time advances only while the node is active.
 
     Attributes:
         due: When the next control period begins, by the steady clock [s]; None in lockstep.
@@ -162,7 +162,7 @@ class Simulator:
             self._describe()  # now, because it takes longer than a control period
 
     def activate(self) -> None:
-        """Let simulated time go on."""
+        """Continue simulated time."""
         self._active = True
         self._answers.commanded_at = time.monotonic()
         if self._lockstep:
@@ -171,7 +171,7 @@ class Simulator:
             self.due = time.monotonic()
 
     def deactivate(self) -> None:
-        """Let simulated time stand still; nothing is published."""
+        """Stop simulated time; nothing is published."""
         self._active = False
 
     def on_error(self, error: Exception) -> None:
@@ -341,7 +341,7 @@ class Simulator:
             self._pause.held_back = True  # until the simulation goes on
 
     def _on_end(self, last_tick: int | None) -> None:
-        """Let the run end after a tick; with None it goes on."""
+        """Set the last tick of the run; with None it continues."""
         run = self._run
         run.end_at(last_tick, self._answers.first_tick or 0)
         if not run.over and self._lockstep and run.tick > 0 and not run.lasts(0):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Topics and services of a task: its phase, its grippers, and what an operator asks for.
+"""Topics and services of a task: its phase, its grippers, and requests of an operator.
 
 A gripper has two topics of its own, `std_msgs/Float64MultiArray` with one number, which carry in
 `layout.data_offset` the control tick that they answer or state, as commands of torques do. A

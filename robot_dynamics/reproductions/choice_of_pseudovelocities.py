@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which pseudovelocities the controller speaks of, watched and chosen anew when they wear out."""
+"""Choice of the controller's pseudovelocities, monitored and changed when badly conditioned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rechoice:
 
     Attributes:
         tick: The control period.
-        name: The choice from there on.
+        name: The new choice.
         conditioning: Condition number of [A; B] with the choice before, and with the new one.
     """
 

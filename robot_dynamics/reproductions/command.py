@@ -31,7 +31,7 @@ def add_reproduce(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "reproduce",
         help="run a study of the literature, check its claims and draw it",
-        description="Run a study of the literature, print what was measured beside what is "
+        description="Run a study of the literature, print measured beside "
         "claimed, and draw it. Ends with status 1 if a claim does not hold.",
     )
     parser.add_argument("study", nargs="?", metavar="STUDY", help="its name (see --list)")
@@ -48,7 +48,7 @@ def add_reproduce(commands: Any) -> None:
         "--results",
         type=Path,
         metavar="FILE",
-        help="and where they are kept, so that an interrupted study goes on (default: in runs/)",
+        help="file of its results, from which an interrupted study continues (default: in runs/)",
     )
     parser.add_argument(
         "--law", metavar="LAW", help="of a study that compares control laws: the only one to run"

@@ -21,7 +21,7 @@ _CLOSED = 1e-9  # rad, m: Newton's method is at rounding one step later
 class DesiredJoints:
     """Follows a path of the object with the joints, by Newton's method from period to period.
 
-    Redundant arms stay as near to their start as the object's motion lets them.
+    Redundant arms stay as near to their start as the object's motion allows.
 
     Args:
         model: The joint-space model.
@@ -34,7 +34,7 @@ class DesiredJoints:
         self._q = self._posture.copy()
 
     def at(self, motion: PartsMotion) -> tuple[Array, Array, JointSpaceTerms]:
-        """Return positions (n,), velocities (n,) and the terms there; near to those before.
+        """Return positions (n,), velocities (n,) and the terms there, near the previous ones.
 
         Raises:
             RobotDynamicsError: If the arms cannot reach the object there.

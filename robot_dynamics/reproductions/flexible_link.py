@@ -108,7 +108,7 @@ def _turned(system: UnifiedSystem, slew: _Slew, duration: float, step: float, te
 
 
 def run(quick: bool, tell: Tell) -> StudyOutcome:
-    """Turn the arm twice, and compare its frequencies with those of beam theory."""
+    """Turn the arm twice, and compare its frequencies with beam theory."""
     joints, duration, step = (10, 2.0, 6e-4) if quick else (20, 3.0, 1.7e-4)
     sweep = [n for n in _SWEEP if n <= joints or not quick]
     tell(0.0, "natural frequencies")
@@ -187,7 +187,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
 
 
 def _deflection(system: UnifiedSystem, q: Array) -> Array:
-    """Return the deflection of the tip from that of a rigid link (m,) [m]."""
+    """Return the deflection of the tip relative to a rigid link (m,) [m]."""
     tips = Robot(system.model).pose("beam_tip", q)[:, :2, 3]
     return np.asarray(-np.sin(q[:, 0]) * tips[:, 0] + np.cos(q[:, 0]) * tips[:, 1])
 

@@ -7,7 +7,7 @@
     tau_1 = f_d + K_I integral (f_d - f)
 
 With an exact model nu_dot = tau_2 (47) and f = tau_1 (48) at the instant of evaluation. Errors e
-of orientation are rotation vectors of R_d R^T: angular velocities are no rates of coordinates.
+of orientation are rotation vectors of R_d R^T: angular velocities are not rates of coordinates.
 
 Below it: a controlled motion from its start to its end, recorded.
 """

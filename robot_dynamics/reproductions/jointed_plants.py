@@ -134,7 +134,7 @@ class JointedPlant(Protocol):
 class EngineJointedPlant:
     """The closed-loop engine: a Runge-Kutta step of fourth order, loops closed by projection.
 
-    Wrenches on the parts act by the torques that they mean at the start of the period.
+    Wrenches on the parts act by their equivalent torques at the start of the period.
 
     Args:
         system: Arms and object as they truly are.

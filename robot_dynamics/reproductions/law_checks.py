@@ -85,7 +85,7 @@ class PartsOnEngine:
         return qdd, np.asarray(force)
 
     def any_accelerations(self, state: State, rng: np.random.Generator) -> Array:
-        """Return accelerations (n,) that some torques bring about."""
+        """Return accelerations (n,) that torques can cause."""
         q, qd = state
         H, C, *_ = self.robot.constraint_terms(q, qd)
         torque = C + H @ (5.0 * rng.normal(size=len(C)))
@@ -220,7 +220,7 @@ def carrying_law_checks(
 
 
 def _as_part_of_base(system: UnifiedSystem, robot: Robot, q: Array) -> Array:
-    """Return the transform from a floating base's velocity to that of the object on it (6, 6)."""
+    """Return the velocity transform (6, 6) from a floating base to the object on it."""
     base, held = (robot.pose(name, q) for name in (system.model.bodies[0].name, _held(system)))
     there = np.linalg.inv(base) @ held
     R, (x, y, z) = there[:3, :3].T, there[:3, 3]

@@ -192,7 +192,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
             1e-6,
         ),
         Check(
-            "least push of a tool on the box below what is asked for [N]",
+            "least push of a tool on the box below the commanded push [N]",
             _SQUEEZE - float(np.min(ours.squeeze)),
             0.1 * _SQUEEZE,
         ),

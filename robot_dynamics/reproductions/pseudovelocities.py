@@ -88,11 +88,11 @@ class ConstantVelocities(PseudoVelocities):
 
 @dataclass(frozen=True)
 class CompletedVelocities(PseudoVelocities):
-    """The first part's velocity, what the second adds to it, and joint velocities for the rest.
+    """Velocity of the first part, free components of the second part's, and joint velocities.
 
     nu = [omega_1; v_1; components of omega_2, v_2; joint velocities]. For arms with any number of
-    joints, and any object: the joint velocities are what the report leaves open, the motion that
-    redundant arms have left.
+    joints, and any object: the joint velocities describe the self-motion of redundant arms, which
+    the report leaves open.
 
     Attributes:
         second: Components of the second part's velocity (f, 6), one for each freedom of the

@@ -6,8 +6,8 @@ Swain and Morris doubt that arms and base may be "separated linearly" as in appe
 joints of the whole are sorted into active and passive ones and the equations of motion into four
 blocks. Here the blocks are made in three ways that share no code beyond kinematics: by the paper's
 stacked operators (7) to (24), corrected; as blocks of the joint-space inertia matrix, as appendix
-A has it; and column by column from inverse dynamics. Then all accelerations are compared with
-those of the closed-loop engine, and everything is timed.
+A has it; and column by column from inverse dynamics. Then all accelerations are compared with the
+closed-loop engine, and everything is timed.
 """
 
 from __future__ import annotations

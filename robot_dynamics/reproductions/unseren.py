@@ -178,7 +178,7 @@ def run(quick: bool, tell: Tell) -> StudyOutcome:
 def decoupling_checks(setting: Setting) -> list[Check]:
     """Return checks of (47) and (48) at states in fast motion, on the engine.
 
-    The pseudovelocities are those of (C.11); their rates come from the engine's motion.
+    The pseudovelocities are (C.11); their rates come from the engine's motion.
     """
     rng = np.random.default_rng(0)
     model, robot = JointSpaceModel(setting.system), Robot(setting.system.model)
@@ -206,8 +206,8 @@ class Family:
     """Inverse dynamics at rest: one torque for each force in the object's joint.
 
     Attributes:
-        least: The norm of the least of them [N m].
-        force: The force that it transmits (3,) [N].
+        least: Norm of the least torques [N m].
+        force: The force that they transmit (3,) [N].
         same: Effect of another member on the engine's motion, relative.
     """
 

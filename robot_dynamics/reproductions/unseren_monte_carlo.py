@@ -55,7 +55,7 @@ _DIVERGED = 1e3  # of any figure: hands would be a metre off
 
 
 def sample(number: int, ticks: int = _TICKS) -> dict[str, Any]:
-    """Return figures of all kinds for a sample; a kind that went wrong has its sentence."""
+    """Return figures of all kinds for a sample; a failed kind has its error message."""
     setting = _worked_case()
     rng = np.random.default_rng([_SEED, number])
     bodies = len(setting.system.model.bodies)
@@ -87,7 +87,7 @@ def sample(number: int, ticks: int = _TICKS) -> dict[str, Any]:
 
 
 def has_failed(figures: dict[str, Any]) -> bool:
-    """Return whether a run ended in an error, without numbers, or with ones beyond all bounds."""
+    """Return whether a run ended in an error, without finite numbers, or beyond the bounds."""
     values = [figures.get(what, np.nan) for what in _WHAT]
     return not all(isinstance(v, (int, float)) and abs(v) <= _DIVERGED for v in values)
 
@@ -122,7 +122,7 @@ def quick_sample(number: int) -> dict[str, Any]:
 
 
 def run(quick: bool, tell: Tell, sampling: Sampling) -> StudyOutcome:
-    """Run the samples that are not known yet, and draw the distributions of all."""
+    """Run the missing samples, and draw the distributions of all."""
     count = sampling.count or (_QUICK_COUNT if quick else _COUNT)
     path = (
         sampling.results or Path("runs") / f"unseren-monte-carlo{'-quick' if quick else ''}.jsonl"
@@ -143,7 +143,7 @@ def run(quick: bool, tell: Tell, sampling: Sampling) -> StudyOutcome:
         )
     except KeyboardInterrupt:
         kept = len(results.known)
-        print(f"{kept} samples are kept in {path}: the same command goes on from there.")
+        print(f"{kept} samples are kept in {path}: the same command continues.")
         raise
     finally:
         results.close()

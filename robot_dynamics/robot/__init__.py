@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model bound to its compiled algorithms: `Robot`, by topic.
 
-Each class adds the methods of a topic to the one before it: `BoundModel` binds algorithms of
+Each class adds the methods of a topic to the previous one: `BoundModel` binds algorithms of
 `dynamics/` to a model, then `TreeDynamics`, `FrameMotion`, `ClosedLoops`, `Regressors`,
 `Derivatives` and `Robot`. `LongTree` replaces functions of long trees.
 """

@@ -98,7 +98,7 @@ def vector_batch(function: str, name: str, values: Any, length: int) -> tuple[in
 
 
 def each_output(out: tuple[Array, ...] | None, count: int) -> tuple[Array | None, ...]:
-    """Return the arrays to write several outputs to, None for each that is new."""
+    """Return the arrays to write several outputs to, None for each new array."""
     return (None,) * count if out is None else out
 
 
@@ -133,7 +133,7 @@ class BoundModel:
         return self._model
 
     def __getstate__(self) -> dict[str, Model]:
-        """Keep the model alone: machine code is found again in the cache."""
+        """Keep only the model: machine code is found again in the cache."""
         return {"model": self._model}
 
     def __setstate__(self, state: dict[str, Model]) -> None:

@@ -76,7 +76,7 @@ class ClosedLoops(FrameMotion):
     ) -> ConstraintTerms:
         """Return H, C, K, k, position and velocity errors of loops, the terms of Eq 8.6.
 
-        C is C - tau_a of Table 8.2: springs, and dampers of loop joints, are in it.
+        C is C - tau_a of Table 8.2: it includes springs, and dampers of loop joints.
 
         Args:
             q: Positions (..., nq).
@@ -125,8 +125,8 @@ class ClosedLoops(FrameMotion):
     ) -> tuple[Array, Array, Array]:
         """Return accelerations, multipliers and the smallest pivot, at full rank (section 8.5).
 
-        A pivot below `SMALLEST_PIVOT` shows that constraints are nearly dependent; then the other
-        two results are worthless and `constrained_motion` has the answer.
+        A pivot below `SMALLEST_PIVOT` shows that constraints are nearly dependent; the other two
+        results are then invalid: use `constrained_motion`.
 
         Args:
             q: Positions (..., nq).
@@ -229,14 +229,14 @@ class ClosedLoops(FrameMotion):
         return self._functions.bound(CLOSED_FORWARD_DYNAMICS, rows)
 
     def _unsolved(self, q: Batch, qd: Batch, tau: Batch) -> Array:
-        """Return the result of `closed_forward_dynamics` where it has none for any state."""
+        """Return the result of `closed_forward_dynamics` if it fails for all states."""
         batch = np.broadcast_shapes(*map(leading_shape, (q, qd, tau)))
         return np.full((*batch, self.model.nv + 2), np.nan)
 
     def _checked_motion(
         self, q: Batch, qd: Batch, tau: Batch, result: Array, check: bool
     ) -> Array:
-        """Return the accelerations, those of doubtful states by `constrained_motion`."""
+        """Return the accelerations, for doubtful states from `constrained_motion`."""
         qdd, inconsistent, pivot = result[..., :-2].copy(), result[..., -2], result[..., -1]
         positions = np.broadcast_to(np.asarray(q, dtype=float), (*pivot.shape, self.model.nq))
         rates, forces = (np.broadcast_to(np.asarray(x, dtype=float), qdd.shape) for x in (qd, tau))
@@ -265,7 +265,7 @@ class ClosedLoops(FrameMotion):
         length: float | None = None,
         stabilisation_time: float | None = None,
     ) -> ConstrainedMotion:
-        """Return accelerations and loop forces at any rank, redundant constraints by name.
+        """Return accelerations and loop forces at any rank, with redundant constraints by name.
 
         Args:
             q: Positions (nq,).
@@ -276,7 +276,7 @@ class ClosedLoops(FrameMotion):
                 or "auto".
             length: Length [m] at which a rotation counts like a displacement; a typical link's
                 by default.
-            stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+            stabilisation_time: T_stab of Baumgarte's method [s]; without stabilisation by default.
 
         Raises:
             UnknownNameError: If there is no such method.
@@ -328,14 +328,15 @@ class ClosedLoops(FrameMotion):
             friction: Coefficients of friction by loop joint: its force stays in the cone about z.
             forces: Bounds on constraint forces, by "loop.direction": a largest absolute value, or
                 the lowest and the highest.
-            prefer: Preferred constraint forces, likewise; they have priority over small efforts.
+            prefer: Preferred constraint forces, by the same names; they have priority over small
+                efforts.
             project: Take the consistent acceleration that is nearest in the metric of H.
-            tolerance: By how much velocities and accelerations may open the loops, relative to
-                the largest in them.
+            tolerance: Largest allowed opening of the loops by velocities and accelerations,
+                relative to the largest in them.
 
         Raises:
-            AssemblyError: If the loops are open, or would open; it names them and by how much.
-            InfeasibleError: If no efforts within the bounds do; it names the bounds in the way.
+            AssemblyError: If the loops are open, or would open; it names them and the gaps.
+            InfeasibleError: If no efforts within the bounds suffice; it names the violated bounds.
             UnknownNameError: If there is no drive, constraint or loop joint of a name.
         """
         terms: Callable[[Array, Array], tuple[Array, ...]] = self.constraint_terms
@@ -409,16 +410,16 @@ class ClosedLoops(FrameMotion):
     ) -> WithPivot:
         """Return a compiled `(q, qd, qdd) -> (efforts, pivot)` of drives that force every motion.
 
-        The efforts (..., p) are those of `closed_loop_inverse_dynamics` without bounds, with
-        nothing decided in a call: accelerations that open the loops are not noticed. Where the
-        pivot (...) is below `SMALLEST_PIVOT` or NaN the drives do not force every motion, or the
-        rank is another one, and the efforts are worthless.
+        The efforts (..., p) equal those of `closed_loop_inverse_dynamics` without bounds. A call
+        makes no decisions: accelerations that open the loops are not detected. If the pivot (...)
+        is below `SMALLEST_PIVOT` or NaN, the drives do not force every motion, or the rank
+        differs, and the efforts are invalid.
 
         Args:
             drives: Joints, coordinates or drives in loop joints; the model's by default.
             weights: As in `closed_loop_inverse_dynamics`.
             q: Positions (nq,) with all loops closed at which independent coordinates are chosen;
-                by default some in no special position.
+                by default positions in general position.
 
         Raises:
             AssemblyError: If the loops are open at `q`, or cannot be closed without it.
@@ -450,7 +451,7 @@ class ClosedLoops(FrameMotion):
             coordinates: Independent joints or coordinates; chosen by default.
             length: Length [m] at which a rotation counts like a displacement; a typical link's
                 by default.
-            stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+            stabilisation_time: T_stab of Baumgarte's method [s]; without stabilisation by default.
 
         Raises:
             UnknownNameError: If there is neither a joint nor a coordinate of a name.
@@ -467,14 +468,14 @@ class ClosedLoops(FrameMotion):
     ) -> WithPivot:
         """Return a compiled `(q, qd, tau) -> (qdd, pivot)` in fixed independent coordinates.
 
-        It solves for independent accelerations first (8.45), at any rank, with nothing decided in
-        a call. Where the pivot (...) is below `SMALLEST_PIVOT` the coordinates do not determine
-        the motion, or the rank is another one, and qdd (..., nv) is worthless.
+        It solves for independent accelerations first (8.45), at any rank; a call makes no
+        decisions. If the pivot (...) is below `SMALLEST_PIVOT`, the coordinates do not determine
+        the motion, or the rank differs, and qdd (..., nv) is invalid.
 
         Args:
             coordinates: Independent joints or coordinates; chosen by default.
-            q: Positions (nq,) with all loops closed at which the choice is made; by default some
-                in no special position.
+            q: Positions (nq,) with all loops closed at which the choice is made; by default
+                positions in general position.
 
         Raises:
             AssemblyError: If the loops are open at `q`, or cannot be closed without it.
@@ -507,7 +508,7 @@ class ClosedLoops(FrameMotion):
         iterations: int = 200,
         seconds: float = np.inf,
     ) -> Assembly:
-        """Return positions and velocities that close all loops, near a guess if there are some.
+        """Return positions and velocities that close all loops, if possible near a guess.
 
         Args:
             q: The guess (nq,); every joint at its zero by default.
@@ -515,21 +516,21 @@ class ClosedLoops(FrameMotion):
                 joints to their values.
             velocities: The velocity (nv,) to which the nearest consistent one is returned; or a
                 mapping from joints to velocities that are met, with the least motion otherwise.
-            metric: The norm that is least: "length" for displacements, with rotations at the
-                declared length, or "inertia" for kinetic energy.
+            metric: The minimised norm: "length" for displacements, with rotations at the declared
+                length, or "inertia" for kinetic energy.
             limits: Whether positions must be within the joint limits.
             length: Length [m] at which a rotation counts like a displacement; a typical link's
                 by default.
-            tolerance: Largest gap left, relative to `length`; by default that of the decimals of
+            tolerance: Largest remaining gap, relative to `length`; by default from the decimals of
                 the placements.
-            restarts: Random starts before giving up; by default 50, or 4 if there are more than
-                20 constraints for each coordinate.
-            seed: Of the random starts.
+            restarts: Random starts before giving up; by default 50, or 4 if there are more than 20
+                constraints for each coordinate.
+            seed: Seed of the random starts.
             iterations: Steps of one start.
             seconds: Time limit of the search [s], whose result then depends on the computer.
 
         Raises:
-            AssemblyError: If there are none; it names the loops and the gaps that remain.
+            AssemblyError: If none are found; it names the loops and the remaining gaps.
         """
         if metric not in ("length", "inertia"):
             raise UnknownNameError("metric", metric, ("length", "inertia"))
@@ -577,8 +578,8 @@ class ClosedLoops(FrameMotion):
         """Return the mobility, the redundant constraints, and whether the drives suffice.
 
         Args:
-            q: Positions (nq,) with all loops closed; by default some near the joints' zeros and
-                in no special position, since at zero many mechanisms are in one.
+            q: Positions (nq,) with all loops closed; by default near the joints' zeros and in
+                general position, because many mechanisms are singular at zero.
             independent: Joints or coordinates preferred as independent ones.
             active: Joints, coordinates or drives in loop joints that act; the model's by default.
             length: Length [m] at which a rotation counts like a displacement; a typical link's
@@ -611,7 +612,7 @@ class ClosedLoops(FrameMotion):
         )
 
     def _closed(self, q: Vector | None) -> Array:
-        """Return the given positions, or some with all loops closed."""
+        """Return the given positions, or positions with all loops closed."""
         if q is not None:
             return finite_vector("q", q, self.model.nq)
         return self.assemble(generic(self.model)).q
@@ -619,7 +620,7 @@ class ClosedLoops(FrameMotion):
     def _ranked_terms(
         self, q: Array, qd: Array, length: float | None, stabilisation_time: float | None
     ) -> tuple[Array, Array, Array, Array, ConstraintRank]:
-        """Return H, C, K, k, with stabilisation if there is any, and the rank of K."""
+        """Return H, C, K, k, with stabilisation if requested, and the rank of K."""
         H, C, K, k, error, speed = self.constraint_terms(q, qd)
         K = K.reshape(self.model.constraint_count, self.model.nv)  # without loops as well
         if stabilisation_time is not None:

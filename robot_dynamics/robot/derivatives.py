@@ -67,8 +67,8 @@ class ForwardDynamicsDerivatives(NamedTuple):
 class HybridDynamicsDerivatives(NamedTuple):
     """Derivatives (..., nv, nv) of the accelerations and joint forces of `Robot.hybrid_dynamics`.
 
-    Columns belong to velocities, as in `Robot.inverse_dynamics_derivatives`. Accelerations and
-    forces that are given have the derivative 1 by themselves; ignored ones have zero columns.
+    Columns belong to velocities, as in `Robot.inverse_dynamics_derivatives`. Given accelerations
+    and forces have the derivative 1 by themselves; ignored ones have zero columns.
     """
 
     qdd_q: Array
@@ -176,8 +176,8 @@ class Derivatives(Regressors):
         """Return the rates (..., nv) of the gradients of `inverse_dynamics_vjp` along a direction.
 
         The Hessian matrix of the sum of weights times tau, times a direction (..., nv): all second
-        derivatives by a batch of directions. Along velocities that are no rates of positions, such
-        as those of quaternions, it is not symmetric.
+        derivatives by a batch of directions. Along velocities that are not rates of positions,
+        such as those of joints with quaternions, it is not symmetric.
         """
         given = (q, qd, qdd, weights, dq, dqd, dqdd)
         try:
@@ -371,8 +371,9 @@ class Derivatives(Regressors):
         """Return the gradients (..., nv) of weighted accelerations and constraint forces.
 
         The function is the sum of weights times qdd and of `lambda_weights` times lambda; its
-        gradients are by q along velocities, by qd and by tau. By inertial parameters it is the one
-        by tau, times `-inverse_dynamics_regressor(q, qd, qdd)`. The loops are not checked.
+        gradients are by q along velocities, by qd and by tau. The gradient by inertial parameters
+        is the gradient by tau, times `-inverse_dynamics_regressor(q, qd, qdd)`. The loops are not
+        checked.
 
         Args:
             q: Positions (..., nq).
@@ -405,7 +406,8 @@ class Derivatives(Regressors):
 
         Second derivatives: the Hessian matrix of the weighted sum times the direction, see
         `inverse_dynamics_hvp`. Arguments and errors are as in the two methods above. It is wrong
-        within 1e-9 rad of half a turn of a spring that turns any way, where the torque jumps.
+        within 1e-9 rad of half a turn of a spring in a spherical or floating joint, where the
+        torque jumps.
         """
         given = (q, qd, tau, dq, dqd, dtau, weights, *self._multiplier_weights(lambda_weights))
         by_q, by_qd, by_tau = self._at_full_rank(FORWARD_DYNAMICS_HVP, *given)
@@ -443,10 +445,9 @@ class Derivatives(Regressors):
             of: "loops": by small motions [rad, m] of the frames of the L loop joints, such as
                 grasp poses, in their bodies, p = 12 L: for each loop the frame on the predecessor
                 and the frame on the successor, each in its own coordinates, angular first.
-                Positions stay as they are, which opens the loops: see
-                `forward_dynamics_derivatives`. "friction": by damping and then Coulomb friction of
-                the joints of the tree, p = 2 nv; `tau` goes on without them unless the model has
-                `joint_friction`.
+                Positions do not change, which opens the loops: see `forward_dynamics_derivatives`.
+                "friction": by damping and then Coulomb friction of the joints of the tree, p = 2
+                nv; `tau` does not include them unless the model has `joint_friction`.
 
         Raises:
             AssemblyError: If loops are open, or velocities open them; in a batch rows have NaN.
@@ -485,9 +486,9 @@ class Derivatives(Regressors):
     ) -> Linearization:
         """Return small motions near a state in independent coordinates, loops kept closed.
 
-        At any rank, with friction of the joints where the model has `joint_friction`. B has a
-        column for each entry of `tau`; those of drives alone are `B[:, robot.model.active]`, and
-        `B @ robot.loop_drives(q)` for drives in loop joints.
+        At any rank, with friction of the joints if the model has `joint_friction`. B has a column
+        for each entry of `tau`; the columns of drives are `B[:, robot.model.active]`, and `B @
+        robot.loop_drives(q)` for drives in loop joints.
 
         Args:
             q: Positions (nq,) that close the loops.

@@ -32,7 +32,7 @@ from robot_dynamics.robot.bound_model import each_output, explained, vector_batc
 
 
 class ExplicitRobot:
-    """A mechanism whose state is (y, yd): loops are closed at any y, whatever an integrator does.
+    """A mechanism whose state is (y, yd): loops are closed at any y.
 
     Arguments may have leading batch dimensions and `out` takes arrays that results are written to,
     as in `Robot`. Joint forces tau (..., nv) belong to the tree of the model, in its order.
@@ -55,7 +55,7 @@ class ExplicitRobot:
         return f"<ExplicitRobot {self.model.name!r}: y = {', '.join(self.names)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep model and functions alone: machine code is found again in the cache."""
+        """Keep only model and functions: machine code is found again in the cache."""
         independent = [c.name for c in self.closure.coordinates]
         return {"model": self._model, "given": (self.closure.functions, independent)}
 
@@ -142,7 +142,7 @@ class ExplicitRobot:
             qd: Velocities (..., nv).
 
         Raises:
-            RobotDynamicsError: If a coordinate is no joint's position.
+            RobotDynamicsError: If a coordinate is not the position of a joint.
         """
         model = self.model
         for c in self.closure.coordinates:
@@ -174,7 +174,7 @@ class ExplicitRobot:
 
         Args:
             samples: Independent coordinates (N, size); by default `count` drawn at random.
-            count: How many to draw.
+            count: Number of samples to draw.
             seed: Of the random numbers.
 
         Raises:

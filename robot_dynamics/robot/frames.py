@@ -136,7 +136,7 @@ class FrameMotion(TreeDynamics):
     ) -> Array:
         """Return the acceleration (..., 6) of a frame, angular first [rad/s^2, m/s^2].
 
-        Gravity is not in it: a frame at rest has none.
+        Gravity is not included: the acceleration of a frame at rest is zero.
 
         Args:
             frame: Its name, see `pose`.
@@ -200,9 +200,10 @@ class FrameMotion(TreeDynamics):
     ) -> Array:
         """Return the joint forces (..., nv) equivalent to wrenches on frames: the sum of J^T f.
 
-        They act like torques of drives: `forward_dynamics(q, qd, tau + external)`, likewise
-        `constrained_motion` and `integrate`; and `inverse_dynamics(q, qd, qdd) - external`. With
-        loops `closed_loop_inverse_dynamics` and `gravity_compensation` take them as `external`.
+        They act like torques of drives: `forward_dynamics(q, qd, tau + external)`, and the same
+        for `constrained_motion` and `integrate`; and `inverse_dynamics(q, qd, qdd) - external`.
+        With loops `closed_loop_inverse_dynamics` and `gravity_compensation` take them as
+        `external`.
 
         Args:
             q: Positions (..., nq).
@@ -354,8 +355,8 @@ class FrameMotion(TreeDynamics):
 
         The absolute pose is half way between both, in position and in orientation; the relative
         one is the pose of the second frame in the first (after Chiacchio, Chiaverini and
-        Siciliano, 1996). Frames of hands that face one another are turned by 180 degrees, where
-        half way is undefined: use frames at the grasps that are aligned, see `with_frame`.
+        Siciliano, 1996). For frames turned by 180 degrees, such as those of hands that face one
+        another, half way is undefined: use aligned frames at the grasps, see `with_frame`.
 
         Args:
             first: Name of a frame, see `pose`.
@@ -375,7 +376,7 @@ class FrameMotion(TreeDynamics):
     def _cooperative_task(
         self, first: str, second: str, q: Batch, qd: Batch | None = None
     ) -> CooperativeTask:
-        """Return the same, with one of the orientations half way where there are two."""
+        """Return the same, with one of two possible orientations half way."""
         both = (first, second)
         for frame in both:
             if not isinstance(frame, str):

@@ -19,13 +19,13 @@ from robot_dynamics.model import WORLD, Model
 
 
 class Branches(NamedTuple):
-    """Which joints are before which; those that a body carries follow its own, see `Model`.
+    """Order of joints: the joints that a body carries follow its own, see `Model`.
 
     Attributes:
         runs: The first of some velocities one after the other, and one after the last.
-        joints: For each body, and behind them: the first velocity of its joint; one after the
-            last of what it carries; the first of the runs that are its joint and all before it;
-            where `solve` keeps its vectors; where those of what carries it.
+        joints: For each body, and behind them: the first velocity of its joint; the end of the
+            velocities that it carries; the first run of its joint and its ancestors; the slot of
+            its vectors in `solve`; the slot of its parent's vectors.
         slots: The number of places for vectors.
     """
 
@@ -216,13 +216,13 @@ def invert(factors: Tensor, joints: Table, slots: int, H_inverse: Tensor) -> Non
 
 @routine
 def solve(factors: Tensor, joints: Table, slots: int, inverse: bool, X: Tensor) -> None:
-    """Write H^-1 X in the place of X: what `half_solve` to `back_solve` do, in base coordinates.
+    """Replace X by H^-1 X: the steps `half_solve` to `back_solve`, in base coordinates.
 
     Args:
         factors: (N, nv, 18), see `columns_in_base`.
         joints: See `Branches`.
         slots: See `Branches`.
-        inverse: Whether X need not be read: H^-1 is what is wanted.
+        inverse: Whether to write H^-1 without reading X.
         X: (N, nv, columns).
     """
     m = X.shape[2]
@@ -285,11 +285,11 @@ def solve(factors: Tensor, joints: Table, slots: int, inverse: bool, X: Tensor) 
 
 
 class LoopColumns(NamedTuple):
-    """Which columns of loops turn which, see `turned_columns`.
+    """Columns of loops that turn other columns, see `turned_columns`.
 
     Attributes:
         spans: The first velocity of each loop, and one after the last (loops, 2).
-        order: Place of each velocity in the loop (loops, nv); nv for those that are not in it.
+        order: Place of each velocity in the loop (loops, nv); nv for velocities outside it.
         turned: Number of places that each velocity turns, from the first on (loops, nv).
     """
 
@@ -352,7 +352,7 @@ def fill_accelerations(
 ) -> None:  # fmt: skip
     """Write the same with constraints, and the derivatives (N, n^c, nv) of their forces.
 
-    Further arguments are those of `forward_columns` for N states, and `LoopColumns`.
+    Further arguments are as for `forward_columns` for N states, and `LoopColumns`.
     """
     solve(factors, joints, slots, True, qdd_tau)
     fill_slopes(motions, forces, runs, joints, qdd_q, qdd_qd)
@@ -429,7 +429,7 @@ def subtract_products(K: Tensor, X: Tensor, out: Tensor) -> None:
 
 @routine
 def close(W: Tensor, triangle: Tensor, multipliers: Tensor, X: Tensor) -> None:
-    """Solve with K H^-1 K^T for multipliers, and add what they change to accelerations.
+    """Solve with K H^-1 K^T for multipliers, and add their effect to accelerations.
 
     Args:
         W: K H^-1 (N, n^c, nv).

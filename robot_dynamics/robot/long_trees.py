@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices over all pairs of joints of long trees, without code for each pair.
 
-A traced program has an operation for every operation, and a matrix of derivatives has an entry for
-every pair of velocities: the compilation of a chain of 32 joints takes ten seconds, and of 20
-spherical ones a minute. Here compiled recursions over the bodies, of order n, give a few vectors
-for each velocity, and the routines of `joint_pairs` make the matrices. The functions take and
-return the same as the traced ones.
+A traced program is straight-line code, and a matrix of derivatives has an entry for every pair of
+velocities: the compilation of a chain of 32 joints takes ten seconds, and of 20 spherical ones a
+minute. Here compiled recursions over the bodies, of order n, give a few vectors for each velocity,
+and the routines of `joint_pairs` make the matrices. The functions take and return the same as the
+traced ones.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def is_long(model: Model) -> bool:
 
 
 def velocity_pairs(model: Model) -> int:
-    """Return the number of pairs of a velocity and one that is not beyond it on its branch."""
+    """Return the number of pairs of a velocity and another up to it on its branch."""
     counts = [at.stop - at.start for at in model.v_slices]
     return sum(
         own * sum(counts[body] for body in model.support(at)) for at, own in enumerate(counts)
@@ -310,9 +310,9 @@ class LongTree:
 
 
 def _solver_of_constraints(K: Array, A: Array) -> tuple[Callable[[Array], Array], float]:
-    """Return what solves with A = K H^-1 K^T, and its smallest pivot over its diagonal entry.
+    """Return a solver with A = K H^-1 K^T, and its smallest pivot over its diagonal entry.
 
-    As `constraint_factors` has them: multipliers of constraints that no joint affects are zero.
+    As in `constraint_factors`: multipliers of constraints that no joint affects are zero.
     """
     idle = np.logical_not(K.any(axis=1))
     A = np.where(np.logical_or.outer(idle, idle), np.diag(idle * 1.0), A)

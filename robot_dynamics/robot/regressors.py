@@ -35,8 +35,8 @@ class Regressors(ClosedLoops):
         """The inertial parameters (10 N,) of the N bodies in the order of `model.bodies`.
 
         Each has m [kg], m cx, m cy, m cz [kg m], Ixx, Ixy, Iyy, Ixz, Iyz, Izz [kg m^2] about the
-        origin of its link's frame: the frame of the joint's child, as in a URDF. Links that are
-        fixed to it are part of it.
+        origin of its link's frame: the frame of the joint's child, as in a URDF. It includes links
+        that are fixed to it.
         """
         return inertial_parameters(self.model)
 
@@ -125,7 +125,7 @@ class Regressors(ClosedLoops):
 
         Raises:
             AssemblyError: If the loops cannot be closed.
-            ArgumentError: If the seed is no whole number from 0 on.
+            ArgumentError: If the seed is not a whole number of at least 0.
         """
         model, rng = self.model, np.random.default_rng(whole_number("seed", seed, 0))
         length = model_length(model) if length is None else positive_number("length", length)

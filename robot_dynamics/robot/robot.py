@@ -52,12 +52,12 @@ _ON_GPU = {
 class Robot(Derivatives):
     """A model with its algorithms, each compiled when it is first used.
 
-    The methods are defined in one class for each topic, each derived from the one before:
+    The methods are defined in one class for each topic, each derived from the previous one:
     `TreeDynamics`, `FrameMotion`, `ClosedLoops`, `Regressors`, `Derivatives`. Arguments (..., n)
     may have leading batch dimensions, which broadcast, and lists are accepted; `out` takes an
     array that the result is written to, or a tuple of arrays. Compiled code releases the
-    interpreter lock. NaN and infinity are handed on to the results unless an error is documented;
-    NumPy warns of invalid operations as `numpy.errstate` says.
+    interpreter lock. NaN and infinity propagate to the results unless an error is documented;
+    NumPy warns of invalid operations according to `numpy.errstate`.
     """
 
     @classmethod
@@ -158,10 +158,10 @@ class Robot(Derivatives):
         restarts: int | None = None,
         seed: int = 0,
     ) -> InverseKinematics:
-        """Return positions at which frames are at their targets, or as near as was found.
+        """Return positions at which frames are at their targets, or as near as possible.
 
-        Loops stay closed. Targets that are out of reach are no error: `converged` is then false,
-        and the errors that remain are the smallest around, in the least-squares sense.
+        Loops stay closed. Targets out of reach are not an error: `converged` is then false, and
+        the remaining errors are a local minimum, in the least-squares sense.
 
         Args:
             frame: Name of a link or other frame (see `pose`). Two names `(first, second)` for a
@@ -169,8 +169,8 @@ class Robot(Derivatives):
                 targets, for several at once.
             pose: Its target: a pose (4, 4) in the world, or a position (3,) [m] alone. Of two
                 frames a mapping with "absolute", "relative" or both, of each a pose or position.
-            q0: Positions (nq,) to start from, near which the result is; if there are none, random
-                starts are tried as well.
+            q0: Initial guess (nq,), near which the result is; without it, random starts are tried
+                as well.
             limits: Whether positions must be within the joint limits.
             held: Joints or coordinates that keep their value of `q0`.
             length: Length [m] at which an angle counts like a distance if targets are out of
@@ -291,16 +291,16 @@ class Robot(Derivatives):
 
         Each thread evaluates one state in double precision. The function takes arrays of CuPy or
         NumPy and returns arrays of CuPy, see `GpuFunction`. The robot's parameters are constants
-        of its code, which is made anew for another robot, in a second or so.
+        of its code, which is compiled for each robot, in about a second.
 
         Args:
             method: "inverse_dynamics", "bias_forces", "inertia_matrix", "tree_forward_dynamics" or
-                "closed_loop"; inputs and results are those of the method.
+                "closed_loop"; inputs and results are as for the method.
 
         Raises:
             UnknownNameError: If it is another name.
             CompilerError: If CuPy is not installed, or a program has more than 10000 operations.
-            RobotDynamicsError: If nothing that a joint moves has inertia and the method needs it.
+            RobotDynamicsError: If a joint moves no inertia and the method needs it.
         """
         if method not in _ON_GPU:
             raise UnknownNameError("function on a GPU", str(method), _ON_GPU)
@@ -338,14 +338,14 @@ def load(
         variable: Bodies and loop joints whose values are parameters of compiled code; by default
             those that a model file names.
         joint_friction: Whether damping and Coulomb friction of the joints are part of all
-            dynamics; otherwise they are data, and `damping_forces` returns a part. "coulomb":
-            also, and `rd.Simulation` and `rd.integrate` hold joints at rest by constraint forces
-            instead of the smooth law.
+            dynamics; otherwise they are data, and `damping_forces` returns the damping. With
+            "coulomb", `rd.Simulation` and `rd.integrate` also hold joints at rest by constraint
+            forces instead of the smooth law.
         spanning_tree: See `model.build`.
         root: See `model.build`.
 
     Raises:
-        DescriptionError: If the file cannot mean a mechanism; it lists every problem.
+        DescriptionError: If the file does not define a mechanism; it lists every problem.
     """
     from robot_dynamics.description.load import load_saved
 

@@ -59,7 +59,7 @@ class TreeDynamics(BoundModel):
         """Return the accelerations (..., nv) with all loops open (Table 7.1).
 
         Raises:
-            RobotDynamicsError: If nothing that a joint moves has inertia.
+            RobotDynamicsError: If a joint moves no inertia.
         """
         try:
             return self._functions[TREE_FORWARD_DYNAMICS](q, qd, tau, out=out)
@@ -76,7 +76,7 @@ class TreeDynamics(BoundModel):
     def gravity(self, q: Batch, out: Array | None = None) -> Array:
         """Return the part (..., nv) of C that is due to gravity, without springs [N m, N].
 
-        It holds the tree at rest with all loops open; with loops `gravity_compensation` does.
+        It holds the tree at rest with all loops open; for closed loops see `gravity_compensation`.
         """
         try:
             return self._functions[GRAVITY](q, out=out)
@@ -97,9 +97,9 @@ class TreeDynamics(BoundModel):
     def damping_forces(self, qd: Batch) -> Array:
         """Return the forces (..., nv) of the dampers of tree joints, to be added to `tau`.
 
-        No algorithm applies them by itself, while dampers of loop joints are part of C. With them
+        No algorithm applies them, while dampers of loop joints are part of C. If they are added,
         the motion does not depend on the choice of the spanning tree. With `joint_friction` they
-        are part of C, and zero is returned.
+        are part of C, and the result is zero.
 
         Args:
             qd: Velocities (..., nv).
@@ -121,7 +121,7 @@ class TreeDynamics(BoundModel):
         """Return the inverse joint-space inertia matrix (..., nv, nv).
 
         Raises:
-            RobotDynamicsError: If nothing that a joint moves has inertia.
+            RobotDynamicsError: If a joint moves no inertia.
         """
         try:
             return self._functions[INVERSE_INERTIA_MATRIX](q, out=out)
@@ -138,7 +138,7 @@ class TreeDynamics(BoundModel):
         acceleration a includes minus gravity.
 
         Raises:
-            RobotDynamicsError: If nothing that a joint moves has inertia.
+            RobotDynamicsError: If a joint moves no inertia.
         """
         try:
             return self._functions[ARTICULATED_BODIES](q, qd, tau, out=each_output(out, 2))
@@ -183,7 +183,7 @@ class TreeDynamics(BoundModel):
         return hybrid
 
     def conditioning(self, q: Vector, *, length: float | None = None) -> Conditioning:
-        """Return by how much accelerations magnify errors of forces (10.2).
+        """Return the factors by which accelerations magnify errors of forces (10.2).
 
         Args:
             q: Positions (nq,).

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of functions written over scalars, exact to rounding: no finite differences.
 
-A function takes a list of scalars and returns scalars, nested in lists or mappings as it likes.
-It may be run on floats, on arrays (a batch) or on symbols: then the derivatives are traced, and
-compiled like everything else. It may use derivatives itself.
+A function takes a list of scalars and returns scalars, nested in lists or mappings. It can be
+evaluated on floats, on arrays (a batch) or on symbols: the derivatives are then traced and
+compiled. It can use derivatives itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def directional_derivative(
 
     Args:
         function: The function f.
-        x: Where.
+        x: The argument.
         direction: The rate of x; 0.0 where x does not change.
 
     Returns:
@@ -48,7 +48,7 @@ def rates(
     xd: Sequence[Scalar],
     xdd: Sequence[Scalar] | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Return f, its rate and the rate of that, as x moves at `xd` and accelerates at `xdd`.
+    """Return f, its rate and its second rate, as x moves at `xd` and accelerates at `xdd`.
 
     They are f(x), J xd and J xdd + Jdot xd; without `xdd` the last is the velocity-product term
     Jdot xd.

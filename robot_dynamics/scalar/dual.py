@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars with a derivative, over any scalar: floats, arrays, symbols, or such scalars again."""
+"""Dual numbers over any scalar: floats, arrays, symbols, or dual numbers again."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _depths = count(1)
 def new_depth() -> int:
     """Return the depth of one more differentiation, greater than all before.
 
-    Every differentiation has its own, so that a function may differentiate another one, or use
-    variables of an outer differentiation, and derivatives do not get mixed up.
+    Every differentiation has its own depth, so that a function can differentiate another one or
+    use variables of an outer differentiation without mixing derivatives.
     """
     return next(_depths)
 
@@ -32,14 +32,14 @@ def new_depth() -> int:
 class Dual(SymbolicScalar):
     """A value and its derivative with respect to one variable.
 
-    Both are scalars of any kind. Derivatives that are the float 0.0 are structural zeros: what
-    does not depend on the variable is a plain value, and leaves no operations in a trace.
+    Both are scalars of any kind. Derivatives that are the float 0.0 are structural zeros: a value
+    that does not depend on the variable leaves no operations in a trace.
 
-    At a kink (`absolute` at zero, `minimum` of equal values) the derivative is the mean of those
-    on both sides.
+    At a kink (`absolute` at zero, `minimum` of equal values) the derivative is the mean of the
+    derivatives on both sides.
 
     Args:
-        depth: Which differentiation it belongs to (`new_depth`).
+        depth: Depth of its differentiation (`new_depth`).
         value: The value.
         derivative: The derivative.
     """
@@ -84,7 +84,7 @@ class Dual(SymbolicScalar):
         return Dual(self.depth, value, 0.0)
 
     def _chain(self, value: Scalar, slope: Callable[[], Scalar]) -> Any:
-        """Return a function of this by its value and its slope, which is asked for if needed."""
+        """Return a function of this by its value and its slope, evaluated only if needed."""
         if is_zero(self.derivative):
             return value
         return Dual(self.depth, value, slope() * self.derivative)

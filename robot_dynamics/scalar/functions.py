@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Elementary functions of a scalar, whatever kind of scalar it is.
+"""Elementary functions of scalars of any kind.
 
-Each takes Python floats, NumPy arrays (elementwise) or symbols, and gives the same kind back. On
-all of them an undefined result is nan, without an error or a warning.
+Each takes Python floats, NumPy arrays (elementwise) or symbols, and returns the same kind. An
+undefined result is nan, without an error or a warning.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 """Small dense linear algebra over lists of scalars, without branches on values.
 
 Entries that are the float 0.0 are structural zeros: they are skipped in all operations, so that a
-traced program has the sparsity of the matrices it was traced with.
+traced program has the sparsity of its matrices.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Matrix = Sequence[Sequence[Scalar]]
 
 
 def is_zero(value: Scalar) -> bool:
-    """Tell whether a scalar is a structural zero: the constant 0.0, not a value that is zero."""
+    """Return whether a scalar is a structural zero: the constant 0.0, not a value that is zero."""
     return isinstance(value, float) and value == 0.0
 
 
@@ -104,7 +104,7 @@ class Factors:
         return self.back_solve(self.scale(self.half_solve(b)))
 
     def inverse(self) -> list[list[Scalar]]:
-        """Return `A^-1`, symmetric: of each pair the entry that takes fewer operations."""
+        """Return `A^-1`, symmetric: from each pair the entry with fewer operations."""
         n = len(self.inverse_diagonal)
         columns = [self.solve([float(i == j) for i in range(n)]) for j in range(n)]
         return [[columns[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]

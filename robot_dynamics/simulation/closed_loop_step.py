@@ -60,9 +60,8 @@ def step_derivative_program(model: Model, actuated: Sequence[int]) -> Program:
     """Return the program of the directional derivatives of a step of `step_program`.
 
     Inputs: q (nq,), qd (nv,), torque (na,), and their changes; the change of q is along velocities
-        (nv,).
-    Outputs: the changes of q (nq,), qd (nv,) and the loop multipliers (n^c,) after the step, q
-    after the step, and the smallest pivot. Parameters are those of `step_program`.
+    (nv,). Outputs: the changes of q (nq,), qd (nv,) and the loop multipliers (n^c,) after the
+    step, q after the step, and the smallest pivot. Parameters are as for `step_program`.
     """
     step = step_program(model, actuated)
 
@@ -146,8 +145,8 @@ def singular_step(
     """Return q, qd, multipliers, closure at the start and drift at the end of one step.
 
     The scheme of `step_program` in NumPy, which is slow, with the rank-revealing solution instead
-    of factors that exist only at full rank. The rank is the one at the start of the step: within
-    it the loops are open by the square of its length, so that dependent constraints would
+    of factors that exist only at full rank. The rank is taken at the start of the step: within the
+    step the loops are open by the square of its length, so that dependent constraints would
     contradict each other and stop the motion. Constraints on velocities alone are left out of the
     projection of positions.
 

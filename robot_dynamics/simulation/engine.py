@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SimulationError(RobotDynamicsError):
-    """The simulation cannot go on; the message gives time and cause."""
+    """The simulation cannot continue; the message states time and cause."""
 
 
 class Engine(ABC):
@@ -54,8 +54,8 @@ class Engine(ABC):
             torque: Torques of the driven joints, passive joints after them; of a robot by itself
                 joint forces (nv,). Held over the period.
             wrenches: External wrenches (6,) [N m, N] by the name of their link, about its origin,
-                angular first, in world axes. They act as the joint forces that they amount to at
-                the start of the period.
+                angular first, in world axes. They act as their equivalent joint forces at the
+                start of the period.
 
         Raises:
             SimulationError: If the motion grows without bound.
@@ -66,7 +66,7 @@ class Engine(ABC):
         """Return true positions and velocities of the measured joints, and wrenches (k, 6)."""
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return a report of each contact: arms, points, environment joints; none if all hold."""
+        """Return a report of each contact: arms, points, environment joints; empty if all hold."""
         return ()
 
     @abstractmethod
@@ -111,13 +111,13 @@ class SticksJoints(Protocol):
 
 @runtime_checkable
 class Grips(Protocol):
-    """An engine whose rigid grasps can be open; they are where tools start away from them."""
+    """An engine whose rigid grasps can be open; they start open if tools are away from them."""
 
     def grip(self, arm: int, closed: bool) -> bool:
         """Close or open the rigid grasp of an arm; return whether it holds the object now.
 
-        It closes within the `reach` of its contact and holds the object where it is; beyond it
-        nothing is taken hold of.
+        It closes within the `reach` of its contact and holds the object at its present pose;
+        beyond the reach it does not hold the object.
         """
 
 
@@ -216,7 +216,7 @@ def restore(of: object, state: Mapping[str, Any]) -> None:
 
 
 def grew_without_bound(end: float, reason: Exception | str) -> SimulationError:
-    """Return the error of a motion that has no bound in the period that ends at a time [s]."""
+    """Return the error of an unbounded motion in the period that ends at a time [s]."""
     return SimulationError(
         f"the simulated motion grew without bound before {end:g} s ({str(reason).rstrip('.')}); "
         "expected torques that keep it bounded, or a shorter step."

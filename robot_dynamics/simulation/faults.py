@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may go wrong with simulated arms: planned by a scenario, or switched on while they run."""
+"""Faults of simulated arms: planned by a scenario, or switched on while they run."""
 
 from __future__ import annotations
 
@@ -53,36 +53,36 @@ _PLANNED_ONLY = ("late_joints", "joint_stuck")  # sensors and engine prepare for
 
 @dataclass(frozen=True)
 class FaultSettings:
-    """Something that goes wrong.
+    """A fault of sensors, drives, joints or messages.
 
-    What is measured and what drives and joints do goes wrong in every run; what happens to
-    messages, from "wrong_name" on, where there are messages.
+    Faults of messages, from "wrong_name" on, act only in runs with messages, the others in every
+    run.
 
     Attributes:
-        kind: "position_nan", "velocity_inf", "wrench_nan": a number of an arm's measurement that
-            is none. "wrench_tared": what a wrist sensor measures when this begins is taken away
-            from then on. "wrench_scale": its measurements are multiplied by `value`; -1 for the
-            wrong sign. "stuck_sensors": an arm's measurements stay what they were, with fresh time
-            stamps. "late_joints": joint states of `value` seconds ago, with fresh time stamps.
-            "swapped_joints": those of the next arm with as many joints. "position_scale",
+        kind: "position_nan", "velocity_inf", "wrench_nan": an entry of an arm's measurement is NaN
+            or infinite. "wrench_tared": the wrench that a wrist sensor measures at the beginning
+            is subtracted. "wrench_scale": its measurements are multiplied by `value`; -1 for the
+            wrong sign. "stuck_sensors": an arm's measurements stay constant, with fresh time
+            stamps. "late_joints": joint states are delayed by `value` [s], with fresh time stamps.
+            "swapped_joints": joint states of the next arm with as many joints. "position_scale",
             "velocity_scale": measured positions or velocities are multiplied by `value`: -1 for
             the wrong sign, 57.29578 for degrees, 0 for velocities that stay zero.
-            "position_offset": `value` [rad or m] is added to measured positions, as of an encoder
-            that is badly calibrated or, from a later time on, has slipped. "drive_gain": drives
-            give `value` times the torque that they would, after its limit; 0 for drives that are
-            switched off. "joint_stuck": joints do not move. "wrong_name", "missing_joint",
-            "wrong_order": of the joints in an arm's messages. "no_velocities": messages without
-            velocities. "wrench_silent", "silent": no messages of wrist or joints. "frozen": the
-            last message again and again. "stale_stamp": time stamps stand still. "clock_back":
-            they are a minute late. "half_period": they lie about half a control period later and
-            jitter by 0.15 ms. "dropped": every second message is missing. "duplicated": every
-            message comes twice. "reordered": every message is followed by the one before it.
-        time_s: When it begins, counted from when the brakes let go [s].
-        arm: Whose; all arms if empty.
+            "position_offset": `value` [rad or m] is added to measured positions, as by an encoder
+            that is badly calibrated or has slipped. "drive_gain": drives give `value` times their
+            limited torque; 0 for drives that are switched off. "joint_stuck": joints do not move.
+            "wrong_name", "missing_joint", "wrong_order": errors of the joints in an arm's
+            messages. "no_velocities": messages without velocities. "wrench_silent", "silent": no
+            messages of wrist or joints. "frozen": the last message is repeated. "stale_stamp":
+            time stamps stand still. "clock_back": they are a minute late. "half_period": they are
+            half a control period late, with a jitter of 0.15 ms. "dropped": every second message
+            is missing. "duplicated": every message comes twice. "reordered": every message is
+            followed by its predecessor.
+        time_s: Its beginning, counted from the release of the brakes [s].
+        arm: Name of its arm; all arms if empty.
         joint: The only joint of an arm that has it, for "position_scale", "position_offset",
             "velocity_scale", "drive_gain" and "joint_stuck"; all joints if empty.
         value: Factor, offset or delay of the kinds that have one; see `kind`.
-        duration_s: How long it lasts [s].
+        duration_s: Its duration [s].
     """
 
     kind: FaultKind
@@ -116,18 +116,17 @@ class FaultSettings:
 
 
 class Faults:
-    """Which faults are on, control period by control period.
+    """Faults that are on, control period by control period.
 
     Attributes:
         active: Whether any is on.
-        began: The control period in which the last one that was not on before came on; None
-            before the first.
+        began: The control period in which a fault was last switched on; None before the first.
         joints: Names of the arm joints.
         largest_delay: Largest delay of planned late joint states, in control periods.
 
     Args:
         arms: Slice of each arm in vectors over the arm joints, by its name.
-        planned: What goes wrong, and when.
+        planned: The planned faults.
         period: Control period [s].
         joints: Names of the arm joints, in their order.
 
@@ -153,7 +152,7 @@ class Faults:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start: what was switched on is forgotten, what is planned is to come."""
+        """Return to the start: switched faults end, planned ones are pending again."""
         self._intervals = [self._interval(fault) for fault in self._planned]
         self._on: tuple[FaultSettings, ...] = ()
         self.active, self._tick = False, 0
@@ -195,7 +194,7 @@ class Faults:
         return round(seconds / self._period)
 
     def switch(self, faults: Sequence[FaultSettings]) -> None:
-        """Have these faults from the next control period on, and no others from now on.
+        """Replace the switched faults by these, which begin in the next control period.
 
         Raises:
             UnknownNameError: If one names an arm or a joint that is not there.
@@ -227,8 +226,8 @@ def interval_of(time_s: float, duration_s: float, period: float) -> tuple[int, f
     """Return the first control period of an interval, and the first one after it.
 
     Args:
-        time_s: When it begins [s].
-        duration_s: How long it lasts [s]: at least one control period.
+        time_s: Its beginning [s].
+        duration_s: Its duration [s]: at least one control period.
         period: Control period [s].
     """
     begin, lasts = round(time_s / period), duration_s / period
@@ -243,8 +242,8 @@ def fault_of(text: str, joints: Collection[str] = ()) -> FaultSettings:
         joints: Names of the arm joints; other names are arms.
 
     Raises:
-        UnknownNameError: If the kind is none.
-        ArgumentError: If there are more words, a duration that is none, or a value or a joint that
+        UnknownNameError: If there is no such kind.
+        ArgumentError: If there are more words, an invalid duration, or a value or a joint that
             does not fit the kind.
     """
     first, *words = text.split() or [""]
@@ -266,7 +265,7 @@ def fault_of(text: str, joints: Collection[str] = ()) -> FaultSettings:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text is; None if it is none."""
+    """Return the number in a text; None if it is not a number."""
     try:
         return float(text)
     except ValueError:

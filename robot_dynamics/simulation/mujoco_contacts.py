@@ -39,7 +39,7 @@ _EDGE = 0.99
 
 
 class MujocoContacts:
-    """Looks at contacts of a scene in MuJoCo.
+    """Observes contacts of a scene in MuJoCo.
 
     Args:
         engine: The module.
@@ -76,11 +76,11 @@ class MujocoContacts:
 
     @property
     def watches(self) -> bool:
-        """Whether `stepped` has anything to look at."""
+        """Whether `stepped` observes anything."""
         return bool(self._surface_of)
 
     def stepped(self) -> None:
-        """Count who has come anew after a step of the engine."""
+        """Count new touches after a step of the engine."""
         pressed: set[str] = set()
         count = self._data.ncon
         if count == self._count:  # who has come or gone changes the number
@@ -244,7 +244,7 @@ def _compiled(points: list[tuple[PointFunction, list[float]]]) -> Any:
 
 
 class MujocoPads:
-    """Moments of the pads of soft fingers, which MuJoCo is given as applied torques.
+    """Moments of the pads of soft fingers, passed to MuJoCo as applied torques.
 
     Attributes:
         any: Whether there is one.
@@ -319,8 +319,8 @@ def _pads_program(scene: Scene, step: float) -> Program:
 
     R (9,) and R_i (9,) are orientations of the object and of the pads' tools in the world;
     wrenches (k, 6) act on the object, in tool frames. Axes are the fingers' z in their contacts'
-    frames, `last` (p, 3) those a step ago. Torques in world axes act on the object and the tools
-    of p pads.
+    frames, `last` (p, 3) the axes a step ago. Torques in world axes act on the object and the
+    tools of p pads.
     """
     pads = [(scene.pushing[c], pad) for c, pad in scene.pads]
 
@@ -351,7 +351,7 @@ def _pads_program(scene: Scene, step: float) -> Program:
 
 
 class MujocoEnvironmentJoints:
-    """Looks at the hinges and lines of a scene in MuJoCo, and turns their yokes along.
+    """Observes the hinges and lines of a scene in MuJoCo, and turns their yokes along.
 
     Args:
         engine: The module.
@@ -406,7 +406,7 @@ class MujocoEnvironmentJoints:
         return bool(self._felt)
 
     def stepped(self) -> None:
-        """Look at the forces after a step of the engine."""
+        """Record the forces after a step of the engine."""
         data = self._data
         for add in self._adds:
             add()

@@ -68,9 +68,9 @@ class MujocoEngine(SceneEngine):
         settings: Step (`mujoco_step_s`) and friction.
 
     Raises:
-        RobotDynamicsError: If MuJoCo is not installed, or something in the scene is not
-            translated for it.
-        ArgumentError: If the control period is no whole number of steps.
+        RobotDynamicsError: If MuJoCo is not installed, or a part of the scene is not translated
+            for it.
+        ArgumentError: If the control period is not a whole number of steps.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
@@ -148,7 +148,7 @@ class MujocoEngine(SceneEngine):
         return self._data.qpos[q_at].copy(), self._data.qvel[v_at].copy()
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return a report of each contact: arms, points, environment joints; none if all hold."""
+        """Return a report of each contact: arms, points, environment joints; empty if all hold."""
         if self.scene.rigid:
             return ()
         contacts, joints = self._contacts, self._environment_joints

@@ -6,10 +6,10 @@ Grasps are weld equalities. Contacts are pairs by name: nothing else collides. A
 a small sphere on the tool and its face a thin box on the object; points of the object are small
 spheres as well, and the surfaces lie that much deeper, so that contact begins where the points
 are. Surfaces without a shape in MuJoCo are planes that follow their points (`TangentPlanes`).
-Hinges and lines are connects at two points, or to a carriage on a rail. What they resist with is
-friction of tendons that take hold of the object itself: that of an axle or a carriage of next to
-no mass would give way. A line has one along itself, a hinge a couple of two, tangents of a circle
-about it, from a yoke that turns along.
+Hinges and lines are connects at two points, or to a carriage on a rail. Their resistance is the
+friction of tendons attached to the object itself: friction of an axle or a carriage of almost no
+mass would give way. A line has one tendon along itself; a hinge has a couple of two tendons,
+tangents of a circle about it, from a yoke that turns along.
 """
 
 from __future__ import annotations
@@ -103,8 +103,7 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
         start: Positions (nq,) at which the masses behind elastic contacts are taken, for their
             dampers.
         step: Integration step [s].
-        stiffness_time: Time constant with which what is rigid closes errors [s]; at least two
-            steps.
+        stiffness_time: Time constant with which rigid parts close errors [s]; at least two steps.
 
     Raises:
         RobotDynamicsError: If a part cannot be translated; it names the part.
@@ -209,13 +208,13 @@ class _Translation:
 
     Attributes:
         root: The model.
-        bodies: Its bodies, by the index of those of the scene's model.
+        bodies: Its bodies, by the index of the scene's bodies.
         tendon: Its tendons.
 
     Args:
         scene: Arms and object.
         step: Integration step [s].
-        stiffness_time: Time constant with which what is rigid closes errors [s].
+        stiffness_time: Time constant with which rigid parts close errors [s].
         stops: Names of the stops.
 
     Raises:
@@ -540,10 +539,10 @@ def addresses(
 class _Compliance:
     """Parameters of a material in MuJoCo.
 
-    With an impedance d and solref (-k, -b) a contact's acceleration along its normal is
-    (1 - d) of that without it less d (k r + b v) / d, where the force counts as that of a mass m:
-    a spring of k m / (1 - d) with a damper of b m / (1 - d), and a mass of d m / (1 - d) that
-    moves along while they push. Here m is the object's; see `count_arms`.
+    With an impedance d and solref (-k, -b) a contact's acceleration along its normal is (1 - d)
+    times the acceleration without it, less d (k r + b v) / d, for a mass m: a spring of k m / (1 -
+    d) with a damper of b m / (1 - d), and a mass of d m / (1 - d) that moves along while they
+    push. Here m is the object's; see `count_arms`.
     """
 
     def __init__(self, scene: Scene, start: Array, step: float) -> None:
@@ -552,8 +551,8 @@ class _Compliance:
     def of(self, places: list[int], material: Material) -> dict[str, str]:
         """Return attributes of contacts that are loaded together, by their places.
 
-        A spring and a damper, of the restitution with the mass behind them; what is rigid is
-        pressed in by a micrometre a newton.
+        A spring and a damper, of the restitution with the mass behind them; rigid contacts yield
+        by a micrometre per newton.
         """
         system = self._scene.system
         part = (1.0 - _SPRING) / float(system.model.bodies[system.object_body].inertia.mass)
@@ -581,10 +580,10 @@ class _Compliance:
 
 
 def count_arms(model: Any, object_mass: float) -> None:
-    """Give contacts the stiffness and damping of their materials, whatever moves on both sides.
+    """Give contacts the stiffness and damping of their materials, for moving bodies on both sides.
 
-    MuJoCo's mass m of a contact is that of both bodies, 1 / m = w_1 + w_2 with their
-    `body_invweight0`, which are known once the model is compiled; see `_Compliance`.
+    MuJoCo's mass m of a contact combines both bodies, 1 / m = w_1 + w_2 with their
+    `body_invweight0`, which are known after the model is compiled; see `_Compliance`.
 
     Args:
         model: MuJoCo's model of a scene; its pairs change.
@@ -599,8 +598,8 @@ def count_arms(model: Any, object_mass: float) -> None:
 def damping_ratio(restitution: float) -> float:
     """Return zeta of a spring with a damper that only pushes, for a restitution.
 
-    After Schwager and Poeschel (2007): e = exp(-z / s (pi - atan2(2 z s, s^2 - z^2))) with
-    s^2 = 1 - z^2; what asks for more than zeta = 1 gets that, which leaves 0.135.
+    After Schwager and Poeschel (2007): e = exp(-z / s (pi - atan2(2 z s, s^2 - z^2))) with s^2 = 1
+    - z^2; zeta is at most 1, with a restitution of 0.135.
     """
 
     def kept(z: float) -> float:
@@ -626,7 +625,7 @@ class Geom(NamedTuple):
 def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
     """Return the geoms of a surface, deeper than it by the radius of points.
 
-    Round holes are rings of flats, which touch the circle. Nothing if MuJoCo has no shapes for it.
+    Round holes are rings of flats, which touch the circle. Empty if MuJoCo has no shapes for it.
     """
     if isinstance(surface, Plane):
         n = _array(surface.normal)

@@ -5,7 +5,7 @@
 The settings and the scene select the engine of arms. With rigid grasps and nothing to touch,
 `RigidEngine` integrates the closed-loop equations; contacts that slip or open, surfaces and
 environment joints need the impulses of `ContactEngine`; `MujocoEngine` moves any of these scenes.
-Where a payload comes or goes, an engine of another scene goes on.
+When a payload is added or removed, an engine of another scene continues.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class PlantState:
     Attributes:
         tick: Number of control periods since the start.
         identity: The plants that can take it.
-        parts: Variables of the engine; of arms those of drives, faults and sensors before them.
+        parts: Variables of the engine; for arms, after those of drives, faults and sensors.
         history: SHA-256 over the states before, of arms.
     """
 
@@ -136,7 +136,7 @@ class Plant:
         """Return to the start, and measure there.
 
         Args:
-            seed: Of the sensors' noise from now on; the one of the settings by default.
+            seed: New seed of the sensors' noise; by default the seed of the settings.
         """
         self._tick, self._hash = 0, b""
         self.engine.begin()
@@ -150,8 +150,8 @@ class Plant:
         Args:
             torque: The command (na,) [N m]; of a robot by itself joint forces (nv,).
             wrenches: External wrenches (6,) [N m, N] by the name of the link on which they act,
-                about its origin, angular first, in world axes. They act as the joint forces that
-                they amount to at the start of the period.
+                about its origin, angular first, in world axes. They act as their equivalent joint
+                forces at the start of the period.
 
         Raises:
             ArgumentError: If a torque or wrench has the wrong shape or is not finite, or there is
@@ -164,7 +164,7 @@ class Plant:
         return self._measurement()
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return a report of each contact: arms, points, environment joints; none if all hold."""
+        """Return a report of each contact: arms, points, environment joints; empty if all hold."""
         return self.engine.contacts()
 
     @property
@@ -279,7 +279,7 @@ class ScenePlant(Plant):
         """Return to the start at rest, brakes on, and measure there.
 
         Args:
-            seed: Of the sensors' noise from now on; the one of the settings by default.
+            seed: New seed of the sensors' noise; by default the seed of the settings.
         """
         self.engine = self._engines[0]
         self._torque = np.zeros(self._torques)

@@ -81,9 +81,10 @@ class RigidEngine(SceneEngine):
         settings: Step and friction.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps, limits of a joint cannot
-            be told by the placement of its frames, or a stated step is too long for the friction,
-            springs and dampers of the joints; the step by default is shortened instead.
+        ArgumentError: If the control period is not a whole number of steps, the placement of a
+            joint's frames does not determine whether it is within its limits, or a stated step is
+            too long for the friction, springs and dampers of the joints; the default step is
+            shortened instead.
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
@@ -236,7 +237,7 @@ class RigidEngine(SceneEngine):
     def period_derivatives(self, torque: Array) -> StepDerivatives:
         """Return the derivatives of a control period; arguments and errors as of `linearize`.
 
-        Those of `multipliers` are of the grasp wrenches (6 k, 2 nv + na).
+        The derivatives of `multipliers` are those of the grasp wrenches (6 k, 2 nv + na).
         """
         if self._in_steps:
             raise RobotDynamicsError(
@@ -363,7 +364,7 @@ class RigidEngine(SceneEngine):
         return Truth(self._told, torque, self._parts)
 
     def _own_positions(self, start: Array) -> Array:
-        """Return positions of `model` from those of the whole system."""
+        """Return positions of `model` from positions of the whole system."""
         whole = self._system.model
         if self.model is whole:
             return np.array(start, dtype=float)
@@ -504,7 +505,7 @@ def _force_in_joint(system: GraspSystem, q: Any, multipliers: Any) -> list[Scala
 def step_and_figures(scene: Scene, model: Model, actuated: Sequence[int]) -> Program:
     """Return the program of one step that also evaluates `Truth.values` at its end.
 
-    It has the inputs of `step_program`, and its parameters followed by the ones of `_figures`.
+    It has the inputs of `step_program`, and its parameters followed by those of `_figures`.
     Outputs are q, qd, the multipliers, the output of `_figures` and the pivot of `step_program`.
     """
     step, figures = step_program(model, actuated), _figures(scene, model)

@@ -70,8 +70,8 @@ class RobotEngine(Engine):
         q: Positions (nq,) at the start, loops closed; by default joints at zero, or where
             `Robot.assemble` closes the loops.
         qd: Velocities (nv,) there; at rest by default.
-        step: Longest integration step [s]; by default 1 ms, or what friction, springs and dampers
-            of the joints allow.
+        step: Longest integration step [s]; by default 1 ms, or less if friction, springs and
+            dampers of the joints require it.
 
     Raises:
         ArgumentError: If an argument does not fit, the start is open, or a stated step is too

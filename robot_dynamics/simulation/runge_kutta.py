@@ -77,7 +77,7 @@ EVENT_ORDERS = (1, 2, *ORDERS)
 def interpolation_weights(scheme: Scheme, part: float) -> tuple[float, ...] | None:
     """Return b(delta) with which a scheme's stages lead to a part of its step (11.49, 11.51).
 
-    None if its stages make no interpolation of its order. At 1 they are those of the step.
+    None if its stages allow no interpolation of its order. At 1 they are the step's weights.
     """
     if scheme is EULER:
         return (part,)
@@ -87,9 +87,10 @@ def interpolation_weights(scheme: Scheme, part: float) -> tuple[float, ...] | No
 
 
 def scheme_of_order(order: int, orders: Sequence[int] = ORDERS) -> Scheme:
-    """Return the scheme of an order, among some: that of order 4 is the classical one.
+    """Return the scheme of an order, among some; order 4 is the classical scheme.
 
-    Those of Dormand and Prince of order 5 and 8 have six stages, and twelve, in Hairer's version.
+    Orders 5 and 8 are Dormand and Prince's schemes, with six and, in Hairer's version, twelve
+    stages.
 
     Raises:
         ArgumentError: If there is none.
@@ -125,7 +126,8 @@ class JointForces:
 class ClosedMotion:
     """Makes the programs of one mechanism; each takes q (nq,), qd (nv,) and the command.
 
-    The parameter block is that of the model, of the forces and, with stabilisation, T_stab.
+    The parameter block holds parameters of the model, of the forces and, with stabilisation,
+    T_stab.
 
     Attributes:
         model: The mechanism.
@@ -169,7 +171,7 @@ class ClosedMotion:
         """The state with loops closed in the metric of H, and the multipliers.
 
         Outputs: q, qd, multipliers (n^c,), drift (n^c,), the removed position error, pivot and
-            margin. The multipliers are those of the state before its projection.
+        margin. The multipliers belong to the state before its projection.
         """
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
@@ -256,7 +258,7 @@ def step_of(
 ) -> Program:
     """Return the program of one step, the force held over it.
 
-    Inputs: q (nq,), qd (nv,), torque; parameters: those of `rate` and `finish`, then the length of
+    Inputs: q (nq,), qd (nv,), torque; parameters: as for `rate` and `finish`, then the length of
     the step [s].
 
     The scheme works on the derivatives of the positions (quaternion rates included), which keeps

@@ -42,7 +42,7 @@ class ArmContact:
 
     Attributes:
         contact: Kind and frame in the object when tool and grasp coincide; the frame's origin is
-            the point on the arm. Its limits are those of a controller.
+            the point on the arm. Its limits are used by controllers only.
         material: Material of finger and object, for pushing contacts, with the true friction.
         face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
         pad: Pad of a soft finger; None for a point, which tips freely.
@@ -92,8 +92,8 @@ class SurfaceContact:
         name: Name of the surface.
         surface: A function of a point in the world, see `surfaces`.
         points: In the object's body frame (n, 3) [m]: one for a tip, corners for a face.
-        material: Material of object and surface; its stiffness is the one of each point, and
-            torsion is not used.
+        material: Material of object and surface; its stiffness holds for each point, and torsion
+            is not used.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Scene:
         internal_force: Definition of the internal force; by default the wrench transmitted
             through the object. For an object with a joint it is the force in the joint.
         holds_object: Whether the arms hold the object; else they move alone, and it rests.
-        stops: Position limits of joints that take part in contact; none by default.
+        stops: Position limits of joints that act as contacts; empty by default.
 
     Raises:
         ArgumentError: If there is not one contact for each arm, or an object with a joint is not

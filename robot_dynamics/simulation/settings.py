@@ -81,15 +81,15 @@ class PushSettings:
 
 @dataclass(frozen=True)
 class PayloadSettings:
-    """A point mass on the object, or on its first part, that nobody has told the controller of.
+    """A point mass on the object, or on its first part, unknown to the controller.
 
-    When it comes or goes, velocities stay as they are: it comes with the object's velocity.
+    Velocities do not change when it is added or removed: it is added with the object's velocity.
 
     Attributes:
         mass: Its mass [kg]; less than zero for a mass that is taken away.
         center: Its place in the object's axes [m].
-        time_s: When it comes [s].
-        duration_s: How long it stays [s].
+        time_s: Time at which it is added [s].
+        duration_s: Time after which it is removed [s].
     """
 
     mass: float = field(metadata={"unit": "kg"})
@@ -107,7 +107,7 @@ class PlantSettings:
     Attributes:
         engine: Its engine: our closed-loop dynamics, or MuJoCo with weld equalities.
         step_s: Integration step of our engine [s]; a control period is a whole number of them. By
-            default the longest such step up to 2 ms that friction of the joints bears.
+            default the longest step up to 2 ms that is stable with the friction of the joints.
         mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s]:
             up to 0.2 ms by default.
         command_delay_periods: Control periods from a measurement until the torque computed from it
@@ -118,16 +118,16 @@ class PlantSettings:
         object_inertia_scale: True inertia about that centre over the cell's, in addition to the
             effect of the mass.
         link_mass_scale: True mass and inertia of the arms' links over those of their descriptions.
-        grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
+        grasp_error: By arm, true pose of its grasp relative to the modelled one, in the grasp's
             frame.
-        surface_error: By surface, its true pose relative to the believed one, in its frame.
+        surface_error: By surface, its true pose relative to the modelled one, in its frame.
         object_error: True pose of the object at the start relative to the stated one, in its
-            frame, where arms start away from it; it stands on the true surface.
-        surface_friction_scale: True Coulomb friction of surfaces over the believed one.
+            frame, in a task; it stands on the true surface.
+        surface_friction_scale: True Coulomb friction of surfaces over the modelled one.
         grasp_friction_scale: The same for the arms' contacts that can slip, torsional friction
             included.
-        gravity_tilt: Rotation of the true gravity relative to the believed one about the world's
-            axes x, then y [rad], as of a cell that is not level.
+        gravity_tilt: Rotation of the true gravity relative to the modelled one about the world's
+            axes x, then y [rad], as in a cell that is not level.
         damping_scale: True viscous friction of the joints over that of their descriptions.
         friction_scale: The same for Coulomb friction.
         joint_friction: Law of Coulomb friction of the joints. "smooth": F v / sqrt(v^2 + v0^2),
@@ -136,11 +136,11 @@ class PlantSettings:
         friction_velocity: Speed v0 [rad/s or m/s] at which smooth Coulomb friction reaches 71 % of
             its value.
         torque_limit: Whether the drives cut torques off at the effort limits.
-        sensors: What measurements are like.
-        seed: Of the noise.
-        faults: What goes wrong, and when.
-        pushes: Forces from outside, and when.
-        payloads: Masses that are added to the object or taken away, and when.
+        sensors: Errors of the sensors.
+        seed: Seed of the noise.
+        faults: Faults, with their times.
+        pushes: External forces, with their times.
+        payloads: Masses that are added to the object or taken away, with their times.
     """
 
     engine: EngineName = "engine"

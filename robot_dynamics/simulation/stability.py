@@ -23,8 +23,8 @@ _BISECTIONS = 40
 def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
     """Return the eigenvalues [1/s] of the motions that close the loops, at rest.
 
-    With M = G^T H G, and D and S the slopes of damping and spring forces, they are those of
-    M y'' + D y' + S y = 0. Gravity is not included: its motions are as slow as free fall.
+    With M = G^T H G, and D and S the slopes of damping and spring forces, they belong to M y'' + D
+    y' + S y = 0. Gravity is not included: its motions are as slow as free fall.
 
     Args:
         robot: The mechanism.
@@ -68,7 +68,7 @@ def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
 def largest_step(scheme: Scheme, rates: Array, step: float) -> float:
     """Return the longest step [s], at most a wished one, at which a scheme lets no motion grow.
 
-    Motions that grow by themselves may do so.
+    Unstable motions may grow.
 
     Args:
         scheme: The scheme.

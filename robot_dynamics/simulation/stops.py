@@ -4,8 +4,8 @@
 
 A control period is first taken without stops. If a coordinate is beyond its limit at its end, the
 period is repeated from its start in time steps with impulses, in which limits are inequalities.
-These go on until no stop pushes any more. A motion that reaches no stop is therefore the one
-without stops, bit for bit; what passes a stop and returns within one period is not seen.
+These continue until no stop pushes any more. A motion that reaches no stop is therefore the same
+as without stops, bit for bit; a joint that passes a stop and returns within a period is not seen.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEEP = 1e-3
 class Stops:
     """The stops of a mechanism.
 
-    A limit that the start exceeds by more than 1e-3 rad or m is none.
+    A limit that the start exceeds by more than 1e-3 rad or m is ignored.
 
     Attributes:
         items: Position limits of tree joints and loop joints, named as by `joint_limits`.
@@ -38,8 +38,8 @@ class Stops:
         start: Positions (nq,) at the start.
 
     Raises:
-        ArgumentError: If the placement of a joint's frames does not tell whether it is within its
-            limits.
+        ArgumentError: If the placement of a joint's frames does not determine whether it is within
+            its limits.
     """
 
     def __init__(self, model: Model, start: Array) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spatial motion and force vectors, angular part first (Featherstone 2008, chapter 2).
 
-The two live in dual spaces: they do not add, and only mixed products exist.
+The two are in dual spaces: they cannot be added, and only mixed products exist.
 """
 
 from __future__ import annotations

@@ -105,8 +105,7 @@ class Rotation:
     def _turned_twice(self, matrix: Sequence[Sequence[Scalar]]) -> list[list[Scalar]] | None:
         """Return `E A E^T` of a rotation with an entry that is zero by structure, else None.
 
-        It is a turn about one coordinate axis and then one about another, which take half of the
-        operations.
+        It is a turn about one coordinate axis and then about another, with half of the operations.
         """
         for k, j in permutations(range(3), 2):
             if is_zero(self.rows[k][j]):
@@ -115,7 +114,7 @@ class Rotation:
         return None
 
     def _about(self, axis: int, other: int) -> tuple[Scalar, Scalar]:
-        """Return cosine and sine of the turn about an axis, as the row of another one has them."""
+        """Return cosine and sine of the turn about an axis, from the row of another axis."""
         third = 3 - axis - other
         sine = self.rows[other][third]
         return self.rows[other][other], sine if other == (axis + 1) % 3 else -sine
@@ -142,7 +141,7 @@ def _turned(
 ) -> list[list[Scalar]]:
     """Return `R A R^T` of the turn R about a coordinate axis, `about_z` for z.
 
-    Across the axis the trace and the difference of the other two entries stay as they are, and the
+    Across the axis the trace and the difference of the other two entries do not change, and the
     rest turns by twice the angle: 4 multiplications.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a run goes, while it goes."""
+"""Progress of a run while it lasts."""
 
 import io
 import json
@@ -24,7 +24,7 @@ def progress(tick, squeeze=12.5):
 
 
 def test_events_are_lines_of_json():
-    """What one process prints another reads; numbers that are none become null."""
+    """Events written by one process are read by another; NaN and infinity become null."""
     stream = io.StringIO()
     print_event("progress", stream, tick=3, error=float("nan"), squeeze=None)
     line = stream.getvalue()
@@ -40,7 +40,7 @@ def test_other_lines_are_no_events(line):
 
 
 def test_plain_lines():
-    """Where nobody watches there is a line at once, and the last one."""
+    """Without a terminal the first line is written at once, and the last one."""
     stream = io.StringIO()
     with display("box", stream) as show:
         for tick in range(1, 11):

@@ -92,7 +92,7 @@ def test_long_modules_have_code_for_batches(program, monkeypatch):
 
 
 def failing(monkeypatch, error):
-    """Let the compilation of code for batches fail, and return how often it did."""
+    """Make the compilation of batch code fail, and return the number of failures."""
     failed = []
     whole = kernel_module._object_code
 

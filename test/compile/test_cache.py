@@ -71,7 +71,7 @@ def test_second_load_builds_nothing(folder):
 
 
 def test_another_process_builds_nothing(folder):
-    """What one process stored, the next one loads."""
+    """Code stored by one process is loaded by the next."""
     build = Builder()
     load_kernel(b"key", build)
     script = (
@@ -205,7 +205,7 @@ def test_links_are_not_followed(folder, tmp_path):
 
 
 def test_files_of_another_user_are_not_loaded(folder, monkeypatch):
-    """What belongs to somebody else is not executed."""
+    """Files of other users are not executed."""
     build = Builder()
     load_kernel(b"key", build)
     mine = os.geteuid()

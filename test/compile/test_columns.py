@@ -83,7 +83,7 @@ def test_side_by_side(program, lanes, rng):
 
 
 def test_calls_that_need_one_another_are_not_made_together(rng):
-    """What one returns is what the next takes."""
+    """One call takes the result of the other."""
     step = trace(lambda x, p: {"y": [x[0] * p[0], x[0] + x[1]]}, "step", {"x": 2}, 1)
 
     def run(x, p):

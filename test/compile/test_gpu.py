@@ -35,7 +35,7 @@ PROGRAM = trace(mixed, "mixed", {"a": 2, "b": ()})
 
 @pytest.fixture
 def on_processor(monkeypatch):
-    """Let functions on a GPU run on the processor."""
+    """Run functions for a GPU on the processor."""
     run_on_processor(monkeypatch)
 
 
@@ -103,7 +103,7 @@ def test_ptx(tmp_path):
     ],
 )
 def test_refused(function, parameters, message):
-    """What kernels for GPUs lack is an error before anything is compiled."""
+    """Operations that kernels for GPUs lack are errors before any compilation."""
     with pytest.raises(CompilerError, match=message):
         gpu.ptx_of(trace(function, "bad", {"x": ()}, parameters))
 

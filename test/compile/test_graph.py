@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the graph folds while it records."""
+"""Folding of operations while a graph is recorded."""
 
 import math
 

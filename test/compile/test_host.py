@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is found out about the machine."""
+"""Detection of the machine."""
 
 import sys
 
@@ -39,7 +39,7 @@ def test_no_llvmlite_no_host(monkeypatch, uncached):
 
 
 def test_forbidden_code_no_host(monkeypatch, uncached):
-    """Where the system forbids code made at run time, programs are interpreted."""
+    """If the system forbids code made at run time, programs are interpreted."""
     binding = pytest.importorskip("llvmlite.binding")
 
     def forbid():

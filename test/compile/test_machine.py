@@ -169,7 +169,7 @@ def test_an_interrupt_ends_a_long_compilation(tmp_path):
 
 
 def test_wrong_text_is_refused():
-    """What LLVM says about wrong text is in the message."""
+    """The message contains LLVM's error for wrong text."""
     with pytest.raises(CompilerError, match="LLVM refused"):
         compile_object("define nonsense", find_host())
 

@@ -26,7 +26,7 @@ def function():
 
 
 def traced(function):
-    """Return what a function returns, and how many bytes it had at most."""
+    """Return the result of a function and its largest memory in bytes."""
     tracemalloc.start()
     try:
         result = function()

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What depends on parameters alone is computed when a kernel is bound."""
+"""Parts that depend on parameters alone are computed when a kernel is bound."""
 
 import numpy as np
 import pytest

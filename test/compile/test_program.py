@@ -105,7 +105,7 @@ def test_representation(program):
 
 
 def test_fingerprints_tell_programs_apart():
-    """What computes the same has one fingerprint; constants and callees count."""
+    """Equal programs have equal fingerprints; constants and callees count."""
 
     def made(factor, called=None):
         def run(x, p):
@@ -130,7 +130,7 @@ def test_runs_on_floats_and_batches():
 
 
 def test_never_raises_or_warns_on_values():
-    """What has no value is nan or infinite, silently."""
+    """Undefined values are nan or infinite, silently."""
     program = trace(
         lambda x, p: {"y": [sqrt(x[0]), x[1] / x[2], minimum(x[3], 1.0), x[4] * x[4]]},
         "f",

@@ -27,7 +27,7 @@ def _everything_is_long(monkeypatch):
 
 
 def step(x, angle, numbers):
-    """Return what a body might do: a rotation, products with constants, a choice."""
+    """Return a typical body: a rotation, products with constants, a choice."""
     c, s = cos(angle), sin(angle)
     a = [c * x[0] - s * x[1], s * x[0] + c * x[1], x[2] * numbers[0]]
     b = [a[1] * numbers[1] - a[2] * numbers[2], a[2] * 0.5 + a[0] * numbers[3]]

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is decided once everything is recorded."""
+"""Simplifications after the recording."""
 
 import numpy as np
 

@@ -58,7 +58,7 @@ class Owner:
 
 @needs_machine_code
 def test_ufunc_owns_what_it_points_to():
-    """What a ufunc needs lives as long as the ufunc, and no longer."""
+    """Objects that a ufunc needs live as long as the ufunc, and no longer."""
     program = trace(lambda x, p: {"y": x * p[0]}, "f", {"x": ()}, 1)
     host = find_host()
     machine = MachineCode(

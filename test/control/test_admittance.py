@@ -206,7 +206,7 @@ def test_set_points_stay_within_limits_and_speeds():
 
 
 def test_set_points_begin_where_the_arms_are():
-    """What these are off by vanishes in the ramp; what is measured counts from its end on."""
+    """Their offsets vanish in the ramp; wrenches count from its end on."""
     law = make_law(load_scenario("lift_box", [*FREE, *ALL, "control.start.ramp_s=0.2"]))
     q = law.system.posture.copy()
     q[3] += 1e-3

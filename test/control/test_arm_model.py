@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What holds arms up, from a model that knows nothing of the control law."""
+"""Torques that hold arms up, from a model independent of the control law."""
 
 import numpy as np
 import pytest

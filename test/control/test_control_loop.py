@@ -171,7 +171,7 @@ def test_an_implausible_wrench_is_a_lost_sensor(pair):
 
 
 def test_an_object_far_from_its_reference_is_a_fault():
-    """Where the arms cannot follow, control gives up instead of pushing on."""
+    """If the arms cannot follow, control stops instead of pushing on."""
     blind = "safety.wrench_residual_share=1.0"  # else the sensors find it before it has moved
     weak = "safety.effort_fraction=0.85"  # which the object as it is believed to be needs less of
     scenario = load_scenario("lift_box", ["plant.object_mass_scale=1.8", weak, blind])
@@ -341,7 +341,7 @@ def test_signs_that_are_wrong():
 
 
 def test_brakes_need_no_model():
-    """Where drives brake without commands, commands cease as soon as the model is disproved."""
+    """With drives that brake by themselves, commands end as soon as the model is disproved."""
     pilot, plant, measured = begun(load_scenario("lift_box"))
     pilot.safety.fallback.note_drives(np.zeros_like, ("left", "right"))
     for _ in range(100):
@@ -458,7 +458,7 @@ def plant():
 
 @pytest.fixture
 def measured(plant):
-    """Return what is measured at the start."""
+    """Return the measurements at the start."""
     return plant.reset()
 
 
@@ -568,7 +568,7 @@ def test_time_must_not_jump_afterwards(loop, measured):
 
 
 def test_complaints_end_with_good_samples(loop, measured):
-    """What was wrong once is not given as the reason for something else."""
+    """A good sample clears the complaint about an earlier one."""
     feed(loop, measured, 0, q=np.full(14, np.nan))
     assert "position of joint 'left_joint1' is nan" in loop.complaint
     feed(loop, measured, 1)
@@ -611,7 +611,7 @@ def test_on_a_clock_silence_is_noticed_without_any_message(clocked, measured):
 
 
 def test_a_first_sample_is_no_jump(clocked, measured):
-    """What was not measured yet is compared with nothing."""
+    """A first measurement is compared with nothing."""
     assert clocked.cycle(0, 0).torque is None
     feed(clocked, measured, 0)
     clocked.prepare(0)()

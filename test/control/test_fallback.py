@@ -146,7 +146,7 @@ def test_the_hold_is_as_stiff_as_the_torque_rate_bears(speed, bandwidth):
     ("kind", "damping"), [("gravity_compensation_with_damping", 10.0), ("hold", 15.0)]
 )
 def test_velocities_near_the_largest_number(kind, damping):
-    """Where damping overflows, that arm gets gravity alone; the other one is damped as ever."""
+    """If damping overflows, that arm gets gravity alone; the other one is damped."""
     qd = np.array([1e308, -1e308, *QD[2:]])
     tau = fallback(fallback=kind).torque(Q, qd, Q, ZERO, 0.002, held=False)
     np.testing.assert_array_equal(tau[:2], support(Q, False)[:2])
@@ -325,7 +325,7 @@ def test_a_model_that_fails_leaves_its_last_torque(failure):
 
 
 def test_only_something_newer_brings_an_arm_back():
-    """What was heard before the last bad sample, or with it, says nothing."""
+    """Samples before the last bad one, or of the same time, do not count."""
     lost = LostArms(10)
     lost.lose(1, 5)
     lost.lose(1, 7)

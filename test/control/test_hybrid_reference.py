@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an object that touches surfaces is to do, over time."""
+"""The reference of an object in contact with surfaces, over time."""
 
 import numpy as np
 import pytest

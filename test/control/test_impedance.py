@@ -28,7 +28,7 @@ BOTH = ["engine", pytest.param("mujoco", marks=pytest.mark.slow)]
 
 
 def spring_wrench(law, step):
-    """Return what springs and dampers exert on the object, as it is recorded (6,)."""
+    """Return the recorded wrench of springs and dampers on the object (6,)."""
     widths = law.columns
     ends = np.cumsum(list(widths.values()))
     parts = np.split(np.concatenate(step.recorded), ends[:-1])
@@ -260,7 +260,7 @@ def test_gains_change_while_it_runs():
 
 
 def test_the_first_command_of_the_page_ends_well():
-    """What it sets is enough for the acceptance of the scenario."""
+    """With its settings the scenario meets its acceptance."""
     page = (share_directory() / "docs" / "impedance.md").read_text(encoding="utf-8")
     command = next(line for line in page.splitlines() if " demo lift_box " in line)
     overrides = command.split(" --set ")[1:]

@@ -152,7 +152,7 @@ def test_a_missing_joint_is_named(samples):
     ],
 )
 def test_bad_numbers_are_named_and_not_kept(samples, q, qd, words):
-    """What was good before stays."""
+    """The previous good values stay."""
     samples.take(NAMES)
     samples.take(NAMES, q, qd, stamp=1)
     assert samples.complaints[0][0] == "left"
@@ -207,7 +207,7 @@ def test_old_and_repeated_samples_do_not_keep_a_stream_fresh(samples):
 
 
 def test_messages_of_several_topics_are_told_apart(samples):
-    """What one topic lacks is not forgotten because another one is good."""
+    """Joints missing in one topic stay missing although another topic is good."""
     assert not samples.take(["l_a"], Q[:1], QD[:1])
     assert samples.states.take("other", 0, NAMES, Q, QD, 0)
     assert samples.states.complaint.startswith("joint_states: unknown joint 'l_a'")

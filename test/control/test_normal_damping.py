@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much normal damping an integrating force servo needs, and when it is warned of."""
+"""The normal damping that an integrating force servo needs, and the warning about it."""
 
 from __future__ import annotations
 

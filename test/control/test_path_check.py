@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused before the first torque, each by its time and joint."""
+"""Paths refused before the first torque, each by its time and joint."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ def test_an_arm_that_sends_nothing():
 
 
 def test_a_refused_sample_is_a_lost_arm():
-    """What a stream rejects reaches the layer with the stream's sentence."""
+    """A stream's rejection reaches the layer with the stream's sentence."""
     safety = running()
     safety.rejected(2, StreamError("right", "joint 'right_a' is missing."), Cause.ARM_LOST)
     assert safety.cause == "right: joint 'right_a' is missing."

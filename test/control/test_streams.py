@@ -122,7 +122,7 @@ def test_a_stream_is_lost_to_the_tick():
 
 @pytest.mark.parametrize(("stamp", "forgets"), [(999, True), (1000, False), (1001, False)])
 def test_time_that_goes_back_begins_a_stream_anew(stamp, forgets):
-    """Where nothing depends on it, by however little."""
+    """By any amount, if nothing depends on the stream."""
     watch = StreamWatch("left", 10.0, LockstepClock(1e-3))
     watch.advance(1000, 0)
     watch.follow(stamp)

@@ -22,7 +22,7 @@ BIAS = np.array([[0.1, 0.2, -0.3, 5.0, -3.0, 8.0], [0.0, 0.1, 0.2, 1.0, 2.0, -40
 
 @pytest.fixture(scope="module")
 def still():
-    """Return what is measured at rest without the object."""
+    """Return the measurements at rest without the object."""
     plant = make_plant(SCENARIO, true_system(SCENARIO))
     return plant.reset()._replace(wrenches=BIAS)
 

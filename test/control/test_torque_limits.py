@@ -129,7 +129,7 @@ def test_each_part_has_what_the_ones_before_leave(internal, contact, motion):
 
 @given(VECTORS, VECTORS)
 def test_the_last_part_is_scaled_first(motion, posture):
-    """What comes before is what it is without it; a gate of the first parts does not see it."""
+    """Earlier parts stay unchanged; their gates do not see it."""
     support, still = np.array([5.0, -3.0, 1.0]), np.zeros(3)
     alone = limited_torque(support, [still, motion], still, EFFORT, 1e9)
     found = limited_torque(support, [still, motion, posture], still, EFFORT, 1e9)

@@ -82,7 +82,7 @@ def squeezed(system, wrenches, force):
 
 
 class Monitor:
-    """What watches the object, with the kernel that tells the residual.
+    """The monitor of the object, with the kernel of the residual.
 
     The object is `moved` from its reference [m], and the arms disagree by `closure` about it [m].
     """
@@ -97,11 +97,11 @@ class Monitor:
         self._closure = np.array([0.0, 0.0, 0.0, 0.0, closure, 0.0])
 
     def finding(self, *measured):
-        """Return what a control instant's wrenches say."""
+        """Return the finding about the wrenches of a control instant."""
         return self.finding_of(self._sum.held_body_wrench(*measured), measured[0])
 
     def finding_of(self, wrenches, wrists=None):
-        """Return what wrenches of the body (1, 18) say, and those of its grasps (2, 6)."""
+        """Return the finding about wrenches of the body (1, 18) and of its grasps (2, 6)."""
         none, check = np.zeros(2), self._check
         step = law_step(
             none,
@@ -227,7 +227,7 @@ def test_a_stop_tells_the_payload_that_would_explain_it(system, residual, push, 
 
 
 def test_an_arm_alone_loses_what_moves(system):
-    """Where no other arm can disagree, what is missing and moves is gone."""
+    """Without a second arm to disagree, a missing wrench with motion is a lost grasp."""
     body = watched_bodies(system, SETTINGS, PERIOD)[0]
     state = np.array([*np.zeros(3), 0.0, 0.0, -30.0, 0.0, 0.0, 9.2, 0.0, 100.0])
 

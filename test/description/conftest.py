@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of descriptions share."""
+"""Fixtures for the tests of descriptions."""
 
 import numpy as np
 import pytest

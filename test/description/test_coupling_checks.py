@@ -14,7 +14,7 @@ from robot_dynamics.model.couplings import CouplingElement as Gear
 
 
 def noted(*couplings):
-    """Return what is said about couplings, each of which stands on a line of its own."""
+    """Return the notes on couplings, each of which stands on a line of its own."""
     diagnosis = Diagnosis()
     places = Places("f", loops={c.name: f"f:{i}" for i, c in enumerate(couplings, 1)})
     check_couplings(couplings, places, diagnosis)

@@ -50,7 +50,7 @@ def test_a_package_address_that_names_nothing_is_located():
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs a Unix system")
 def test_pipes_are_read_and_never_waited_for(tmp_path):
-    """What a writer sends is read up to the limit; a pipe without a writer is refused at once."""
+    """Pipes are read up to the limit; a pipe without a writer is refused at once."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DescriptionError, match="a pipe without a writer"):
         read_bytes(tmp_path / "pipe", expected="a URDF file", limit=100)

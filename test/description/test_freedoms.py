@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What files may say about the freedoms of loop joints."""
+"""Freedoms of loop joints in files."""
 
 from __future__ import annotations
 

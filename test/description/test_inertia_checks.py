@@ -14,7 +14,7 @@ from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechani
 
 
 def problems_of(mass, moments, shapes=(), rotation=None, center=(0.0, 0.0, 0.0)):
-    """Return what is said about one link with these principal moments."""
+    """Return the problems of one link with these principal moments."""
     R = np.eye(3) if rotation is None else rotation
     link = LinkElement("a", mass, center, R @ np.diag(moments) @ R.T)
     mechanism, places, diagnosis = Mechanism("m", (link,)), Places("f"), Diagnosis()
@@ -59,7 +59,7 @@ def test_thin_rods_and_rounded_numbers_pass():
     ],
 )
 def test_impossible_bodies_are_found(mass, moments, severity, message):
-    """What no body has is an error if it cannot move rightly, else a warning."""
+    """Impossible inertia is an error if motion would be wrong, else a warning."""
     (problem,) = problems_of(mass, moments)
     assert problem.severity == severity
     assert message in problem.sentence()

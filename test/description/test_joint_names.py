@@ -23,7 +23,7 @@ def looked_up(name, **parameters):
 
 
 def test_every_alias_closes_loops():
-    """What other programs call types stands for types of the library."""
+    """Other programs' names of types stand for types of the library."""
     assert set(ALIASES.values()) <= set(loop_joint_names())
 
 
@@ -58,7 +58,7 @@ def test_a_misspelt_parameter_is_named_with_the_one_that_was_meant():
 
 
 def test_types_of_users_may_be_functions():
-    """What such a function says of its arguments is passed on."""
+    """The function's message about its arguments is passed on."""
     JOINT_TYPES["test screw"] = lambda lead: JOINT_TYPES["helical"](pitch=lead)
     try:
         diagnosis = Diagnosis()

@@ -58,7 +58,7 @@ def test_a_model_file_states_its_gravity(tmp_path):
 
 
 def test_missing_files_and_other_formats_are_one_sentence(tmp_path):
-    """What cannot be read says what to do."""
+    """Messages about unreadable files tell the remedy."""
     with pytest.raises(DescriptionError, match="URDF"):
         load_description(tmp_path / "arm.urdf")
     with pytest.raises(DescriptionError, match="YAML"):

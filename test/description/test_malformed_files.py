@@ -25,7 +25,7 @@ from robot_dynamics.description.load import load_description
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch):
-    """Let every attempt to reach a network fail the test."""
+    """Make the test fail at every attempt to reach a network."""
 
     def refuse(*args, **kwargs):
         pytest.fail("a malformed file opened a connection")
@@ -106,7 +106,7 @@ def test_a_model_without_mass_is_read_with_a_warning(tmp_path, case):
 
 @pytest.mark.parametrize("case", [case for case in DOUBTFUL if DOUBTFUL[case][1] is None])
 def test_a_strict_reading_refuses_doubtful_files(case):
-    """What is a warning otherwise is reason enough to refuse."""
+    """Warnings become errors."""
     contents, _, words = DOUBTFUL[case]
     with pytest.raises(DescriptionError) as caught:
         load_description(contents.decode(), strict=True)

@@ -28,7 +28,7 @@ def arm():
 
 
 def noted(check, mechanism):
-    """Return what a check notes."""
+    """Return the notes of a check."""
     diagnosis = Diagnosis()
     check(mechanism, Places("f"), diagnosis)
     return [(problem.severity, problem.sentence()) for problem in diagnosis.problems]
@@ -79,7 +79,7 @@ def test_axes_become_unit_vectors(arm):
 
 
 def test_model_files_are_judged_as_urdfs_are(tmp_path, arm):
-    """What a URDF is warned of a model file is, once, however often it is read and written."""
+    """Warnings equal those of the URDF, once each, after any number of conversions."""
     heavy = ARM.replace('value="2"', 'value="3000"', 1)
     description = read_urdf(heavy)
     for _ in range(2):

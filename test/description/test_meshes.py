@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where meshes are, and how much a small file of them can need."""
+"""Paths of meshes, and the memory that a small file can need."""
 
 import importlib.util
 import json

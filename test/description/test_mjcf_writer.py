@@ -47,7 +47,7 @@ def assert_same(read, source):
 
 
 def properties(description, most=np.inf):
-    """Return what each movable joint has besides its place; limits up to a largest one."""
+    """Return the properties of each movable joint except its place, limits up to a largest one."""
     return {
         joint.name: (
             joint.type,

@@ -53,7 +53,7 @@ def limits(draw):
 
 @st.composite
 def of_freedoms(draw, kind):
-    """Return what a loop joint says about its freedoms, of all or of each."""
+    """Return a loop joint's statements about its freedoms, of all or of each."""
     nv = joint_type(kind, **parameters.get(kind, {})).nv
     if nv == 0:
         return {"friction": draw(numbers), "rest": draw(numbers), "limits": draw(limits())}

@@ -78,7 +78,7 @@ def test_long_chains_are_no_trouble():
 
 
 def test_graphs_may_have_loops():
-    """Where joints may close loops, several parents and circles are none of its business."""
+    """If joints may close loops, several parents and circles are allowed."""
     for joints in (["ab", "ac", "bc"], ["ab", "bc", "cb"]):
         assert problems("abc", joints)
         assert problems("abc", joints, graph=True) == []

@@ -72,7 +72,7 @@ def test_a_clean_robot_loads_without_warnings():
 
 
 def test_strict_refuses_warnings():
-    """What is a warning otherwise refuses the file when it must be clean."""
+    """With `strict`, warnings refuse the file."""
     text = ARM.replace('effort="4"', 'effort="0"')
     found = read_urdf(text)
     assert {p.message for p in found.diagnosis.warnings} == {

@@ -88,7 +88,7 @@ def test_a_robot_inside_is_found():
     ],
 )
 def test_objects_are_checked_as_files_are(changes, message):
-    """What those libraries let through is refused with the element's name."""
+    """Errors that those libraries accept are refused with the element's name."""
     with pytest.raises(DescriptionError, match=message):
         load_description(fake(**changes))
 

@@ -203,7 +203,7 @@ def test_a_world_is_given_loops_loaded_saved_and_loaded_again(cell, tmp_path):
 
 
 def test_a_world_can_be_a_part_of_another(cell):
-    """What was placed is a description; prefixes are put before prefixes."""
+    """A placed world is a description; prefixes are put before prefixes."""
     outer = place([Part(cell, "cell_"), Part(read_urdf(BOX), carrier="planar")])
     assert "cell_world_to_box" in outer.mechanism.movable_joints
     assert outer.transmissions[1].joints == ("cell_r_shoulder",)

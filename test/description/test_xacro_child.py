@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the process that expands xacro files answers."""
+"""Answers of the process that expands xacro files."""
 
 import io
 import json

@@ -45,7 +45,7 @@ def test_missing_files_are_named_with_or_without_the_package(tmp_path):
 
 
 class TestWithTheXacroPackage:
-    """What needs the package."""
+    """Tests that need the package."""
 
     @pytest.fixture(autouse=True)
     def _need_xacro(self):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of dynamics share: random trees, and the four robots with their oracles."""
+"""Fixtures for the tests of dynamics: random trees, and four robots with their oracles."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_the_search_ends_when_its_time_is_over(four_bar):
 
 
 def test_held_joints_can_stand_in_the_way(four_bar):
-    """What is held is named as a reason."""
+    """Held joints are named as a reason."""
     with pytest.raises(AssemblyError, match=r"\b4\b.*held"):
         four_bar.assemble(held={"crank_joint": 0.0, "coupler_joint": 0.0}, restarts=3)
 
@@ -208,7 +208,7 @@ def test_an_axis_turned_round_is_not_closed(kind):
 
 @pytest.mark.parametrize(("kind", "reason"), [("revolute", "wrong way"), ("fixed", "180 degrees")])
 def test_an_axis_that_cannot_be_turned_is_refused(kind, reason):
-    """Where only the reversed axis can be reached the error says so."""
+    """If only the reversed axis can be reached, the error says so."""
     b = linkages.Builder("reversed")
     b.add("cart", "base", "prismatic", axis=linkages.X)
     b.add("wheel", "cart", axis=linkages.Z)
@@ -337,7 +337,7 @@ def test_a_tree_is_closed_already():
     ],
 )
 def test_bad_arguments_are_refused_before_the_search(four_bar, arguments, words):
-    """What cannot be meant is refused before anything is searched."""
+    """Invalid arguments are refused before the search."""
     with pytest.raises(RobotDynamicsError, match=words):
         four_bar.assemble(**arguments)
 

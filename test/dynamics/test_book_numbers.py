@@ -128,7 +128,7 @@ def test_an_expression_is_simplified():
 
 
 def counted(run, *sizes):
-    """Return how many multiplications and additions a function of lists of symbols takes."""
+    """Return the multiplications and additions of a function of lists of symbols."""
     inputs = {f"x{i}": size for i, size in enumerate(sizes)}
     counts = trace(lambda *a: {"y": run(*a[:-1])}, "count", inputs, 0).operation_counts()
     return (

@@ -107,7 +107,7 @@ def test_two_branches_are_a_jump():
 
 
 def test_whole_turns_are_no_jump(book):
-    """Where atan2 goes from pi to -pi nothing is wrong: the mechanism is the same."""
+    """A step of atan2 from pi to -pi is accepted: the mechanism is the same."""
     explicit = book.with_closure(closures.actuated_arm_function())
     ends = explicit.positions([[1e-6, 0.0], [-1e-6, 0.0]])[:, book.model.joint_index("q2")]
     assert abs(ends[0] - ends[1]) > 6.28

@@ -50,7 +50,7 @@ def test_fixed_coordinates_stay():
 
 
 def test_settling_only_goes_down():
-    """Where the loop cannot close, settling ends at the narrowest gap: here three bars in line."""
+    """If the loop cannot close, settling ends at the narrowest gap: here three bars in line."""
     search, _ = search_of(linkages.four_bar(lengths=(0.1, 0.2, 0.3), ground=0.9))
     start = np.array([0.8, -0.7, 0.6])
     before = np.max(np.abs(search.rows * search.closure(start)[1]))
@@ -107,7 +107,7 @@ def test_steps_are_smallest_in_the_metric_of_the_free_coordinates():
 
 
 def test_a_metric_without_inertia():
-    """Where a motion has no size in the metric, that is said: links without mass move freely."""
+    """Motions without a size in the metric are reported: links without mass move freely."""
     H = np.diag([1.0, 0.0])
     with pytest.raises(RobotDynamicsError, match="expected the metric of displacements"):
         metric_root(H, np.ones(2), np.array([True, True]))

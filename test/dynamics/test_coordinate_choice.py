@@ -74,7 +74,7 @@ def test_noise_at_the_limit_does_not_make_it_alternate():
 
 
 def test_a_change_of_rank_is_noticed():
-    """Where a motion more is possible, the kept coordinates are too few, and others are taken."""
+    """If a further motion becomes possible, other coordinates are chosen."""
     robot = Robot.from_mechanism(linkages.folding_arms())
     choice = CoordinateChoice(robot.model, robot.constraint_terms)
     closed = robot.assemble(np.array([0.4, -0.4, 3.5, -0.4, 3.5]), held=["crank_joint"]).q

@@ -90,7 +90,7 @@ def test_a_wish_out_of_reach_comes_as_near_as_bounds_allow(rng):
 
 
 def test_bounds_without_wishes_are_met():
-    """Where no wish decides, bounds still hold."""
+    """Bounds hold although no wish decides."""
     bounds = bounds_of(np.eye(2), np.array([1.0, -9.0]), 9.0 * np.ones(2))
     x = distribute("m", np.zeros(2), np.eye(2), [], bounds, 1.0)
     assert x[0] >= 1.0 - 1e-9

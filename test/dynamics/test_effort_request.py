@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of efforts: weights, bounds and wanted forces, by name."""
+"""Requests for efforts: weights, bounds and wanted forces, by name."""
 
 from __future__ import annotations
 

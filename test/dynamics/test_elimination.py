@@ -62,7 +62,7 @@ def test_c6_compiled_elimination_equals_method_2(name, rng):
 
 
 def test_a_dead_point_shows_in_the_pivot(rng):
-    """Where the crank tells nothing the pivot of its coordinate is zero, and another's is not."""
+    """At the crank's dead point the pivot of its coordinate is zero, and another's is not."""
     robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.6, 0.5, 0.5), ground=0.8))
     away = robot.assemble(np.array([1.4, -1.0, -0.8]), held={"rocker_joint": -0.8}).q
     crank = robot.independent_dynamics(["crank_joint"], q=away)
@@ -205,7 +205,7 @@ def test_no_order_makes_a_regular_state_a_dead_point():
 
 
 def test_one_kernel_serves_all_states(monkeypatch):
-    """Where the choice was made its sizes are parameters: only the order is a part of the code."""
+    """Sizes at the place of the choice are parameters: only the order is a part of the code."""
     robot = Robot.from_mechanism(linkages.four_bar())
     keys = []
     load = algorithm.shared_kernel

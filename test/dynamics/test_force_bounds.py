@@ -43,7 +43,7 @@ def test_limits_of_the_model_and_others(four_bar):
 
 
 def test_a_drive_without_limit_has_no_bound():
-    """What is not limited gives no row."""
+    """Unlimited drives give no row."""
     robot = box_on_supports()
     builder, _ = builder_of(robot, np.zeros(3))
     builder.limit_efforts({})

@@ -216,7 +216,7 @@ def test_external_forces_are_pinocchios(tree, rng):
 @pytest.mark.book("E5")
 @pytest.mark.usefixtures("interpreted")
 def test_forces_in_joints_are_pinocchios(tree, rng):
-    """What joints transmit is Pinocchio's data.f, with and without wrenches from outside."""
+    """Transmitted forces are Pinocchio's data.f, with and without external wrenches."""
     from support.oracle import Pinocchio, pin
 
     from robot_dynamics.robot import Robot

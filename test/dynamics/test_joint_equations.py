@@ -90,7 +90,7 @@ def test_a_type_that_states_no_constraints_gets_them(rng):
 
 
 def test_a_joint_in_a_singular_position_is_named(rng):
-    """Where freedoms depend on one another there are no accelerations to find."""
+    """With dependent freedoms the accelerations are undetermined."""
     links = (LinkElement("base"), LinkElement("a", 1.0, (0.1, 0.0, 0.0), np.eye(3)))
     joint = JointElement("j", "yaw_pitch_roll", "base", "a")
     model = build(Mechanism("m", links, (joint,)))

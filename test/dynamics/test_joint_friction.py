@@ -20,7 +20,7 @@ from robot_dynamics.simulation.integrators import integrate
 
 
 def resistance(damping, friction, qd):
-    """Return what damping and Coulomb friction, smooth through rest, ask of joint forces."""
+    """Return the joint forces of damping and Coulomb friction, smooth through rest."""
     return damping * qd + friction * qd / np.sqrt(qd**2 + FRICTION_VELOCITY**2)
 
 

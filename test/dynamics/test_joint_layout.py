@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the equations of joints stand, and from where loops are looked at."""
+"""Rows of the joints' equations, and the link from which loops are described."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_trees_of_all_joints(types, chain, rng, monkeypatch):
 
 @pytest.mark.usefixtures("interpreted")
 def test_springs_and_friction(rng, monkeypatch):
-    """What acts in joints by itself is differentiated as well, and has no part in C."""
+    """Springs and friction of joints are differentiated as well, and have no part in C."""
     types = ["revolute", "prismatic", "spherical", "revolute", "revolute"]
     tree = looped(rng, types, ("spherical",), chain=True)
     of_joints = {"damping": 0.3, "friction": 0.2, "stiffness": 5.0, "rest": 0.1}
@@ -176,7 +176,7 @@ def test_long_loops_have_accelerations_multipliers_and_residuals(rng, monkeypatc
 
 @pytest.mark.usefixtures("interpreted")
 def test_light_links_in_loops(rng, monkeypatch):
-    """What a link of milligrams would do without its loop takes no digits away."""
+    """The motion of a link of milligrams without its loop costs no digits."""
     tree = looped(rng, ["floating", "revolute", "revolute", "prismatic"], ("fixed",), chain=True)
     tree = with_light_links(tree, ("link2", "link3"), 1e-6)
     short, long = both(tree, monkeypatch)

@@ -49,7 +49,7 @@ def looped(kind, ends, seed=4):
 
 
 def on_bodies(model, q, forces):
-    """Return what forces of loop joints are on the bodies, each in its body's coordinates."""
+    """Return the forces of loop joints on the bodies, each in its body's coordinates."""
     frames = loop_frames(model, joint_transforms(model, list(q)), parameters_of(model), list(q))
     result = [Force.zero()] * len(model.bodies)
     for frame, values in zip(frames, forces, strict=True):

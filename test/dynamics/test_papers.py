@@ -31,7 +31,7 @@ class State:
         return self.model.q_slices[index], self.model.v_slices[index]
 
     def arms(self, sizes):
-        """Return where the joints of arms `a` and `b` stand in the velocities."""
+        """Return the indices of the joints of arms `a` and `b` in the velocities."""
         names = [f"{arm}q{i}" for arm, n in zip("ab", sizes, strict=True) for i in range(n)]
         return [self.at(name)[1].start for name in names], [self.at(n)[0].start for n in names]
 

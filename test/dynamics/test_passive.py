@@ -265,7 +265,7 @@ def test_a_spring_knows_its_way_round():
 
 
 def test_springs_of_the_tree_need_positions():
-    """Where positions are not at hand, a spring in a joint of the tree is refused by its name."""
+    """Without positions, a spring in a joint of the tree is refused by its name."""
     mechanism = four_bar()
     joints = (replace(mechanism.joints[0], stiffness=1.0), *mechanism.joints[1:])
     model = build(replace(mechanism, joints=joints))

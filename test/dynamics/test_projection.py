@@ -61,7 +61,7 @@ def test_corrections_are_the_smallest(rng):
 
 
 def test_factors_of_all_constraints_serve_positions(rng):
-    """Where all constraints are on positions the factors of all serve."""
+    """If all constraints are on positions, the factors of all serve."""
     mechanism = linkages.four_bar("sphere_in_cylinder")
     _, H, K, position, _, dq, _ = corrections(mechanism, rng)
     HK = np.linalg.solve(H, K.T)

@@ -154,7 +154,7 @@ def test_numbers_that_are_none_are_refused(bricard):
 
 
 def test_remainders_are_orthogonal_to_the_basis():
-    """What is left of a row is orthogonal to the basis, to the last digit."""
+    """The remainder of a row is orthogonal to the basis, to the last digit."""
     basis = list(np.linalg.qr(np.random.default_rng(0).normal(size=(5, 3)))[0].T)
     row = np.ones(5) + 1e8 * basis[0]
     rest = without(row, basis)

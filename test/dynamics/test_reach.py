@@ -19,7 +19,7 @@ lengths = st.floats(0.1, 2.0)
 
 
 def missing(mechanism, held=(), limits=True, q=None):
-    """Return what is missing in a mechanism, with coordinates held."""
+    """Return the missing freedoms of a mechanism, with coordinates held."""
     model = build(mechanism)
     free = np.ones(model.nv, dtype=bool)
     free[list(held)] = False

@@ -29,7 +29,7 @@ def test_the_length_is_that_of_a_typical_link():
 
 
 def test_the_length_of_the_tree_alone():
-    """Where a loop is closed does not matter to it: compiled code may have that as a parameter."""
+    """The place of a loop's cut does not matter: it may be a parameter of compiled code."""
     model = build(linkages.four_bar())
     assert tree_length(model) == pytest.approx(0.55)  # of crank and coupler
     moved = build(linkages.four_bar(ground=0.65))

@@ -167,9 +167,7 @@ def test_trees_are_solved_by_all(method, rng):
 
 
 def test_auto_finds_a_way_without_inertia(rng):
-    """Where H is singular, as with rods without mass, "multipliers first" refuses and says why;
-    the choice made for the user has the answer.
-    """
+    """With singular H, as of rods without mass, "multipliers first" refuses, "auto" solves."""
     robot = Robot.from_mechanism(linkages.four_bar())
     q, qd, tau = closed_state(robot, rng)
     H, C, K, k, error, _ = robot.constraint_terms(q, qd)

@@ -285,9 +285,7 @@ def test_motions_are_the_same(seed):
 
 @pytest.mark.parametrize(("seed", "extra"), [(16, 3), (24, 3), (26, 3), (0, 1), (2, 1), (3, 1)])
 def test_forces_through_joints_are_the_same(seed, extra):
-    """Where constraints are independent, joints bear equal forces in all ten trees, whether they
-    are in the tree or close a loop.
-    """
+    """With independent constraints, joints bear equal forces in all ten spanning trees."""
     assert compare(seed, extra) == 10
 
 

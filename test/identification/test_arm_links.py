@@ -71,7 +71,7 @@ def equations():
 
 @pytest.fixture(scope="module")
 def found(equations):
-    """Return what a noisy motion of the true arm tells."""
+    """Return the identified parameters from a noisy motion of the true arm."""
     return equations.identify([motion()])
 
 
@@ -147,7 +147,7 @@ def test_armatures_stay_as_described_if_they_are_known(found):
 
 
 def test_a_joint_that_rests_says_nothing_of_its_friction(equations):
-    """What is not observable is named, and stays near the description."""
+    """Unobservable parameters are named, and stay near the description."""
     still = motion()
     q, torque = still.q.copy(), still.torque.copy()
     q[:, 0] = 0.3

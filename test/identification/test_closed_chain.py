@@ -215,7 +215,7 @@ def without_an_arm(recording):
 
 
 def stuck_joint(recording):
-    """Let the encoder of a joint stay where it is for half of the time."""
+    """Freeze the encoder of a joint for half of the time."""
     q = recording["joint_position"].copy()
     q[len(q) // 2 :, 3] = q[len(q) // 2, 3]
     return changed(recording, q)

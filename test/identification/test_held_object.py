@@ -37,7 +37,7 @@ def good(arms):
 
 @pytest.fixture(scope="module")
 def found(good):
-    """Return what is identified from torques and wrenches."""
+    """Return the parameters identified from torques and wrenches."""
     return rd.identify(good)
 
 

@@ -99,7 +99,7 @@ def test_a_pose_out_of_reach_is_refused(cell, terms):
 
 
 def test_one_arm_out_of_reach_is_the_one_named(cell, terms):
-    """Where one arm reaches and the other does not, the other is named."""
+    """If one arm reaches and the other does not, the other is named."""
     wrong = cell.system.with_grasp_error({"arm1": pose((0.0, 0.0, -3.0))})
     with pytest.raises(ReachError) as refusal:
         closed_configuration(wrong, OBJECT_POSE)

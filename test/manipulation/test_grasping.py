@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is no grasp of one object by arms is refused, with its place and what was expected."""
+"""Invalid grasps of an object by arms are refused, with the place and the expectation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def mechanism(*, placement=None, carrier="floating"):
     ],
 )
 def test_arms_that_do_not_fit_are_refused(changes, message):
-    """What is wrong with an arm is said with its name and what was expected."""
+    """Errors of an arm are reported with its name and the expectation."""
     arms = [ARM_GRASPS[0], replace(ARM_GRASPS[1], **changes)]
     with pytest.raises(RobotDynamicsError, match=message):
         grasp_system(mechanism(), "box", arms)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may state about a work cell is decoded, checked, and has its defaults."""
+"""Settings of a work cell are decoded and checked, and have defaults."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class TestBricard:
             assert_allclose(found, ideal.qdd, rtol=0, atol=(200 * error + 1e-9) * scale)
 
     def test_assembled_configurations_obey_the_closed_form(self):
-        """What assembly finds lies on the curve, to the last digits."""
+        """Assembled configurations lie on the curve, to the last digits."""
         for seed in range(10):
             q = self.robot.assemble(np.random.default_rng(seed).uniform(-1, 1, 5)).q
             c = np.cos(q)

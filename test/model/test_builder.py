@@ -150,7 +150,7 @@ def test_nearly_exact_rotations_become_exact():
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_short_displacements_are_relative_to_the_links(unit):
-    """What rounding leaves of a zero is zero in any unit of length, a billionth of a link is not.
+    """A zero with rounding is zero in any unit of length; a billionth of a link is not.
 
     Sixteen digits of links of 0.3 leave 1e-17; a tilt of 1e-9 moves a loop's frame by as much.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What joints of a model know about each of their freedoms."""
+"""Data of each freedom of a model's joints."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_replace_changes_only_what_it_is_asked_to():
     ],
 )
 def test_a_replaced_model_knows_what_a_new_one_would_find(changes):
-    """What `replace` hands on of what was found already is what the new model itself has."""
+    """`replace` passes on the computed results that the new model itself would have."""
     model = closed(variable=["free", "grasp"])
     found = [name for name, value in vars(Model).items() if isinstance(value, cached_property)]
     for name in found:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How exactly placements are known, by the decimals they are written with."""
+"""Precision of placements, from the decimals in the file."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class NodeUnderTest:
 
     @property
     def text(self):
-        """What it wrote on standard error."""
+        """The text it wrote on standard error."""
         return "".join(self.words)
 
     def end(self):

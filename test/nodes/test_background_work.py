@@ -43,7 +43,7 @@ def test_the_first_error_of_each_task_is_reported():
 
 
 def test_run_errors_of_a_task_are_raised():
-    """Where a launcher waits for it."""
+    """At the place at which a launcher waits for it."""
     with pytest.raises(RunError):
         BackgroundWork(pytest.fail).do("file", failing(RunError("the disk is full.")))
 
@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_written(tmp_path, waited_for):
 
 
 def test_the_recording_of_an_interrupted_run_is_written(tmp_path):
-    """What there is of it."""
+    """The rows recorded so far."""
     file = RecordingFile(str(tmp_path / "run.npz"), Launcher(False))
     file.close(good)
     assert len(Recording.load(tmp_path / "run.npz")) == 3

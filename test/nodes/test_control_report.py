@@ -27,7 +27,7 @@ SCENARIO = load_scenario("lift_box")
 
 @pytest.fixture(scope="module")
 def measured():
-    """Return what the arms measure at the start."""
+    """Return the measurements of the arms at the start."""
     return make_plant(SCENARIO, true_system(SCENARIO)).reset()
 
 
@@ -89,7 +89,7 @@ def test_the_states_of_a_run(measured):
 
 
 def test_further_figures_of_laws_with_surfaces():
-    """What limits leave of the force on surfaces, and what a singularity takes."""
+    """The scale of surface forces within limits, and the acceleration lost at a singularity."""
     loop = sampled_loop(SCENARIO)
     step = SimpleNamespace(scales=np.arange(7.0), closure=np.zeros(6), slip_margins=np.zeros(0))
     found = figures(loop, step)

@@ -346,7 +346,7 @@ def test_arms_are_held_while_their_path_is_checked(make):
 
 
 def test_a_start_is_refused_if_the_arms_have_moved_since(make):
-    """What was checked is not where they are."""
+    """The reference was checked from other positions."""
     bench = make()
     preparation = bench.session.prepare()
     bench.live_until(preparation.poll)

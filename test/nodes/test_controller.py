@@ -119,7 +119,7 @@ def bench(ros, start_node):
 
 @pytest.fixture(scope="module")
 def support():
-    """Return what holds arms and box up at the start."""
+    """Return the torques that hold arms and box up at the start."""
     from robot_dynamics.app.scenarios.cell import build_system
     from robot_dynamics.app.scenarios.laws import control_loop
     from robot_dynamics.manipulation.assembly import closed_configuration
@@ -151,7 +151,7 @@ def test_a_start_without_states_is_refused(bench):
 
 
 def test_wrist_sensors_are_tared_before_the_grasp(bench):
-    """What they measure of nothing is subtracted; the object's weight is not."""
+    """Readings without the object are subtracted; the object's weight is not."""
     bench.arms.tick = 1
     bench.arms.publish()
     bench.wait_for_words("inactive", bench.arms.publish)

@@ -181,7 +181,7 @@ def test_every_marker_is_a_message():
 
 
 def test_opacity_is_multiplied():
-    """What is translucent already becomes more so."""
+    """Translucent objects become more so."""
     ball = Shape("", "visual", "sphere", np.eye(4), (0.1,), color=(1, 0, 0, 0.5))
     assert shape_marker("a", 0, ball, alpha=0.5).color.a == 0.25
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the drives of the arms do: settings, gravity compensation, missing commands."""
+"""Drives of the arms: settings, gravity compensation, missing commands."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_node_whose_name_is_not_known_yet(speakers, monkeypatch):
 
 
 def test_gravity_of_the_arms_alone():
-    """What is left out is the inverse dynamics at rest, without the held object."""
+    """Compensated by the drives: the inverse dynamics at rest, without the held object."""
     system = build_system(load_scenario("lift_box"))
     q = system.posture + 0.1
     gravity = DriveGravityCompensation(system, ["left", "right"], lambda: q)
@@ -159,7 +159,7 @@ def test_other_drives_get_the_whole_torque():
 
 
 def test_one_arm_of_two():
-    """What the other one is told is left as it is."""
+    """The other arm's command is unchanged."""
     system = build_system(load_scenario("lift_box"))
     q, torque = system.posture + 0.1, np.arange(14.0)
     both = DriveGravityCompensation(system, ["left", "right"], lambda: q).to_commands(torque)
@@ -193,7 +193,7 @@ SLICES, BOTH = (slice(0, 1), slice(1, 2)), (0, 1)
 
 
 def after(drives, periods):
-    """Return what drives give in the last of some periods without a command."""
+    """Return the drives' torques in the last of some periods without a command."""
     for _ in range(periods):
         torque = drives.next()
     return torque

@@ -39,7 +39,7 @@ SPOILS = st.sampled_from(
 
 
 class Messages:
-    """What is sent to a controller that has been started, and what it sends back."""
+    """Messages to a started controller, and its answers."""
 
     def __init__(self, clock):
         self.loop = sampled_loop(SCENARIO, clock(PERIOD))

@@ -53,14 +53,14 @@ class Cell:
         self.closure = max(self.closure, truth.closure_position, truth.closure_rotation)
 
     def control(self, ticks):
-        """Let the controller run for some periods."""
+        """Run the controller for some periods."""
         for _ in range(ticks):
             seen = self.seen
             torque = self.pilot.update(seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches).torque
             self.step(torque)
 
     def watch(self, ticks):
-        """Let the guard run for some periods; return the torques (ticks, 14)."""
+        """Run the guard for some periods; return the torques (ticks, 14)."""
         sent = []
         for _ in range(ticks):
             sent.append(self.guard.cycle(self.seen.tick))

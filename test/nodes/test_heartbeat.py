@@ -129,7 +129,7 @@ COMMAND_TIMEOUT = 0.5
 
 
 def beats_come(watch, begin, end, *, commanding=True, commands=False):
-    """Let heartbeats come in every period, commands as well or not; return when it took over."""
+    """Send heartbeats every period, with or without commands; return the takeover's time."""
     for now in np.arange(begin, end, PERIOD):
         watch.receive(beat_at(now, commanding=commanding), now)
         if commands:
@@ -469,7 +469,7 @@ class Line:
         return self.beats[-1]
 
     def report(self, state, able=True, sender=0):
-        """Let the guard report, and wait until it is heard."""
+        """Make the guard report, and wait for the report."""
         writer = NumberWriter(GuardReport._fields)
         before = self.link._authority.report
         self.reports.publish(writer.fill(GuardReport(0, sender, state, able)))

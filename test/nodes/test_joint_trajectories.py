@@ -190,7 +190,7 @@ class Bench:
         self.cycle()
 
     def cycle(self):
-        """Let a cycle of the node's loop pass."""
+        """Run a cycle of the node's loop."""
         try:
             self.course.send(None)
         except StopIteration as end:

@@ -30,7 +30,7 @@ TURNED = Rotation.from_euler("z", 0.6).as_quat()
 
 
 class Rviz:
-    """What RViz does with the marker, and what the controller gets."""
+    """RViz's side of the marker, and the paths that the controller receives."""
 
     def __init__(self, ros):
         self.ros = ros
@@ -54,7 +54,7 @@ class Rviz:
         self.until(self.reference.get_subscription_count)
 
     def until(self, condition):
-        """Let both nodes run until something is so."""
+        """Spin both nodes until a condition holds."""
 
         def done():
             for node in (self.served, self.node):

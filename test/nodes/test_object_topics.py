@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller publishes about the object: estimate, reference, forces, frame, markers."""
+"""Published topics about the object: estimate, reference, forces, frame, markers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ POSE = np.array([1.0, 2.0, 3.0, 0.0, 0.6, 0.0, 0.8])
 
 
 class TFMessage:
-    """What tf2_msgs/TFMessage consists of."""
+    """The fields of tf2_msgs/TFMessage."""
 
     def __init__(self, transforms):
         assert all(isinstance(transform, TransformStamped) for transform in transforms)

@@ -109,7 +109,7 @@ def line(process):
 
 
 def without_information(text):
-    """Return what is written on standard error, less lines of the log's level INFO."""
+    """Return the text on standard error, less lines of the log's level INFO."""
     return "".join(line for line in text.splitlines(True) if "[INFO]" not in line)
 
 
@@ -157,7 +157,7 @@ def test_refused_input_ends_with_status_2(domain):
 
 
 def test_numbers_out_of_proportion_end_with_status_2(domain):
-    """What cannot be computed with is a sentence, not a traceback."""
+    """Numbers too large to compute with are a sentence, not a traceback."""
     status, events, err = end(start("huge"))
     assert (status, events, len(err.splitlines())) == (2, ["error"], 1)
     assert "numbers are too large or too far apart (out of range)" in err
@@ -232,7 +232,7 @@ def test_bad_ros_arguments_are_refused(domain):
 
 
 def test_a_failed_run_ends_with_status_1(domain):
-    """What goes wrong while it closes does not hide why it had to."""
+    """Errors while it closes do not hide the reason of the failure."""
     status, events, err = end(start("fails"))
     assert (status, events) == (1, ["made", "ready", "error", "closed"])
     assert err == "mine: the other side is gone.\nmine: while ending: disk full\n"

@@ -173,7 +173,7 @@ def test_bytes_that_are_no_message_are_not_read(change):
 
 
 def test_other_layouts_are_written_by_rclpy(monkeypatch):
-    """What is not found where it is looked for is written, all the same."""
+    """Messages whose numbers are not at the expected places are written as well."""
 
     def no_layout(fill, size, *, counted):
         raise LayoutError("not here")

@@ -165,7 +165,7 @@ def test_errors_are_returned_in_the_response(bench):
 
 
 def drive(coroutine):
-    """Return what a coroutine comes to, and how often it was looked at."""
+    """Return a coroutine's result, and the number of polls."""
     looks = 0
     while True:
         try:

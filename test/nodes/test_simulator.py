@@ -98,7 +98,7 @@ class Commander:
         )
 
     def step(self, tick):
-        """Let a control period pass: command a tick, and again if the first was not heard."""
+        """Run a control period: command a tick, and again if the first was not received."""
         until = [0.0]
 
         def stepped():

@@ -333,7 +333,7 @@ def test_a_state_newer_than_the_request_is_waited_for():
 
 
 def test_outcomes_of_a_check():
-    """What a check finds is raised, in whatever thread asks for it."""
+    """A check's error is raised in the thread that asks for it."""
     thread = CheckThread()
     thread.submit(lambda: None).result(PATIENCE_S)
 

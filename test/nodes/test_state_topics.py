@@ -42,7 +42,7 @@ class Topic:
         self.messages.append(deepcopy(message))
 
     def get_subscription_count(self):
-        """Return how many listen."""
+        """Return the number of subscribers."""
         return self.listeners
 
 

@@ -61,7 +61,7 @@ class Arms(FakeArms):
                 self.said = {pair.key: pair.value for pair in status.values}
 
     def step(self):
-        """Let a control period pass; return its torques (na,)."""
+        """Run a control period; return its torques (na,)."""
         seen = self.measured
         self.tick, self.q, self.qd, self._loads = seen.tick, seen.q, seen.qd, seen.wrenches
         torque = super().step()
@@ -89,7 +89,7 @@ class Arms(FakeArms):
 
     @property
     def forward(self):
-        """How far the object truly is from where it was at the start [m]."""
+        """True displacement of the object from its start [m]."""
         return float(self.plant.truth().object_pose[0] - self.here[0])
 
     def touch(self, names):

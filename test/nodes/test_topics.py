@@ -53,7 +53,7 @@ def test_names_are_relative_so_that_namespaces_work():
 
 
 def test_streams_are_reliable_and_descriptions_latched():
-    """What RViz and the command line ask for by default."""
+    """The defaults of RViz and the command line."""
     assert STREAM.reliability == QoSReliabilityPolicy.RELIABLE
     assert STREAM.depth == 10
     assert LATCHED.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL

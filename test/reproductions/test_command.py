@@ -97,7 +97,7 @@ def test_json_alone_on_standard_output(monkeypatch, capsys):
 
 
 def test_samples_reach_the_study(monkeypatch, tmp_path):
-    """How many, in how many processes and where they are kept is what the study is told."""
+    """The study gets the number of samples, the processes and the folder."""
     seen = []
 
     class Sampled(Study):

@@ -36,7 +36,7 @@ def test_joints_follow_the_path():
 
 
 def test_places_out_of_reach_are_refused():
-    """What cannot be reached ends in a sentence, not in a wrong answer."""
+    """Unreachable places end in a sentence, not in a wrong answer."""
     far = ReferenceSettings((SegmentSettings(1.0, move=(0.0, 0.0, 5.0)),))
     way = ObjectPath(SYSTEM, POSES, far, ReferenceSettings())
     with pytest.raises(RobotDynamicsError):

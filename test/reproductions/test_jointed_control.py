@@ -92,7 +92,7 @@ def test_redundant_arms_return_to_their_start():
 
 
 def test_limits_take_from_the_motion_first_then_from_the_force():
-    """What holds everything up stays whole, and what is left over is decoupled still."""
+    """The supporting torque stays whole, and the rest is still decoupled."""
     q = START + 0.0
     free = controller(INSTANT).update(50, q, 0 * q)
     terms = MODEL.terms(q, 0 * q)
@@ -112,7 +112,7 @@ def test_limits_take_from_the_motion_first_then_from_the_force():
 
 
 def test_the_integral_rests_while_the_force_is_held_back():
-    """Where limits leave no room for the force, it does not wind up; elsewhere it is bounded."""
+    """If limits leave no room for the force, it does not wind up; else it is bounded."""
     still = 0 * START
     support = MODEL.terms(START, still).inverse(still, 0 * FORCE)
     law = controller(replace(INSTANT, lead_periods=0.0), effort=np.abs(support) + 0.1, ticks=400)

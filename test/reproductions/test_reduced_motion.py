@@ -34,7 +34,7 @@ def torque(system):
 
 @pytest.fixture(scope="module")
 def truth(system, torque):
-    """Return where the closed-loop engine is at the end, integrated to twelve digits."""
+    """Return the final state of the closed-loop engine, integrated to twelve digits."""
     q, qd, _ = state_of(CASE)
     robot, n = Robot(system.model), len(q)
 

@@ -25,7 +25,7 @@ def test_free_floating(floating):
 
 
 def test_free_flying(flying):
-    """What thrusters give is what the momentum changes by, and the base stays."""
+    """The momentum changes by the thrusters' wrench, and the base stays."""
     outcome = flying
     assert outcome.ok, [str(check) for check in outcome.checks]
     assert any("in fast motion" in check.claim for check in outcome.checks)

@@ -36,7 +36,7 @@ def test_one_bad_claim_spoils_the_outcome():
 
 
 def test_json_has_numbers_or_null():
-    """What is not finite is null, in lists as well; what is known stays."""
+    """Values that are not finite are null, also in lists; finite ones stay."""
     check = Check("a", float("inf"), 1.0)
     figures = {"x": [1.0, float("nan")], "y": {"z": float("inf")}, "n": 3}
     found = StudyOutcome(figures, (check,), print).as_json()

@@ -84,7 +84,7 @@ def test_every_kind_has_thresholds(tmp_path, kind, what):
 
 
 def test_a_diverged_run_is_kept_as_failed(monkeypatch):
-    """What a sample keeps of a run without numbers is a sentence, which JSON has."""
+    """A sample of a diverged run is a sentence, which JSON can hold."""
     record = SimpleNamespace(figures=lambda: dict.fromkeys(WORDS, float("nan")))
     monkeypatch.setattr(unseren_monte_carlo, "run_case", lambda *_, **__: record)
     found = sample(0, 10)

@@ -20,7 +20,7 @@ RTOL = 1e-14  # a dozen roundings
 
 
 def surface(p):
-    """Return how far a point is outside an ellipsoid, with a wave on it."""
+    """Return the distance of a point outside an ellipsoid with a wave on it."""
     x, y, z = p
     return x * x / 4.0 + y * y / 9.0 + z * z - 1.0 + 0.1 * sin(x) * cos(y)
 

@@ -93,7 +93,7 @@ def test_half_solutions_make_the_product_with_the_inverse(rng):
 
 
 def test_only_the_lower_triangle_is_read(rng):
-    """What stands above the diagonal does not matter."""
+    """Values above the diagonal do not matter."""
     A, b = positive(rng, 4), rng.normal(size=4).tolist()
     spoilt = A + np.triu(np.full((4, 4), np.nan), 1)
     assert factor(spoilt.tolist()).solve(b) == factor(A.tolist()).solve(b)

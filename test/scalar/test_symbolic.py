@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may and may not be done with symbols, whatever records them."""
+"""Allowed and forbidden operations with symbols, independent of the recorder."""
 
 import numpy as np
 import pytest
@@ -135,6 +135,6 @@ def test_powers_become_products_roots_or_exponentials(x):
 
 @pytest.mark.parametrize("ask", [np.floor, lambda x: np.less(x, 1.0), lambda x: np.add.reduce(x)])
 def test_other_functions_of_numpy_are_refused(x, ask):
-    """What cannot be recorded is refused, and the message says where to look."""
+    """Functions that cannot be recorded are refused; the message refers to the page."""
     with pytest.raises(SymbolicValueError, match=r"robot_dynamics\.scalar\.functions"):
         ask(x)

@@ -153,7 +153,7 @@ def test_momentum_is_conserved(satellite):
 
 
 def test_correction_vanishes_with_the_step(arms):
-    """What projection takes away falls with the fifth power of the step: it hides no wrong k."""
+    """The projected correction falls with the fifth power of the step: it hides no wrong k."""
     drifts = [arms.run(h, 0.24)[3] for h in (0.008, 0.004, 0.002)]
     ratios = np.array(drifts[:-1]) / drifts[1:]
     # 32 for the local error of a fourth-order scheme.
@@ -642,7 +642,7 @@ def test_limits_of_the_classical_scheme():
 
 @pytest.mark.parametrize("scheme", list(map(scheme_of_order, ORDERS)), ids=lambda s: f"{s.order}")
 def test_motions_that_grow_may_grow(scheme):
-    """What topples, or is at rest, sets no limit; a wish that is short enough is granted."""
+    """Toppling or resting bodies set no limit; a short enough step is granted."""
     assert largest_step(scheme, np.array([3.0, 0.0]), 0.2) == 0.2
     assert largest_step(scheme, np.array([-1.0, 2.0j]), 0.01) == 0.01
 

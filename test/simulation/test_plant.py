@@ -42,7 +42,7 @@ def test_engines_share_one_interface(kind):
 
 
 def test_a_controller_gets_measurements_only():
-    """What is measured has nothing in it of the object's true state."""
+    """Measurements contain nothing of the object's true state."""
     assert Measurement._fields == ("tick", "time", "q", "qd", "wrenches")
     assert not set(Measurement._fields) & set(Truth._fields)
 
@@ -173,7 +173,7 @@ def sensors_of(settings, seed=0, faults=None):
 
 
 def run(sensors, ticks=8):
-    """Return what is measured of positions and wrenches that are the tick everywhere."""
+    """Return measured positions and wrenches that are the tick everywhere."""
     return [
         sensors.measure(
             Measurement(
@@ -232,7 +232,7 @@ def test_encoders_round_to_their_step():
 
 
 def test_wrist_sensors_are_late_and_biased():
-    """What they say is of so many periods ago, the first for want of older, plus the bias."""
+    """Readings are some periods old, the first for want of older ones, plus the bias."""
     settings = SensorSettings(
         wrench_delay_periods=3, force_bias=(1.0, 2.0, 3.0), moment_bias=(0.1, 0.2, 0.3)
     )
@@ -258,7 +258,7 @@ def test_wrist_sensors_are_scaled_and_drift():
 
 
 def test_a_sensor_is_tared_and_inverted_while_a_fault_lasts():
-    """What it measures at the onset is taken away; the other arm's stays as it is."""
+    """The reading at the onset is subtracted; the other arm's stays as it is."""
     faults = Faults(ARMS, (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of a state of rigid grasps agrees with NumPy and SciPy."""
+"""Observations of a state of rigid grasps agree with NumPy and SciPy."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Edge:
 
     @property
     def name(self) -> str:
-        """What it is called: unique."""
+        """The unique name."""
         words = (self.cell, self.engine, self.error, self.arms, self.onset, self.drives_in_words)
         return ", ".join(filter(None, words))
 
@@ -144,7 +144,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an edge.
+    """The outcome of an edge.
 
     Attributes:
         name: Of the edge.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How exactly forward dynamics return what the law was asked for, at random states.
+"""Exactness of forward dynamics under the law's torque, at random states.
 
 What is asked for is computed here from the request alone: the servos (41) to (43), written out,
 and the nearest motion that the surfaces allow. Nothing that the law says of itself goes into it.
@@ -50,7 +50,7 @@ class Exactness(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of the servos; motion of the object's origin, in world axes.
+    """The commands of the servos; motion of the object's origin, in world axes.
 
     Attributes:
         pose: x y z qx qy qz qw (7,).
@@ -215,7 +215,7 @@ def hands_regular(state):
 
 
 def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False, own=False, **more):
-    """Return how exact the law is over some states (`Exactness`).
+    """Return the exactness of the law over some states (`Exactness`).
 
     Args:
         count: Number of arms.

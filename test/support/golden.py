@@ -86,7 +86,7 @@ def actuated_arm_model(closure: str = "revolute") -> Model:
 
 
 def order(model: Model) -> list[int]:
-    """Return where q1 to q4 stand in a model: `ours[order(model)]` is in their order."""
+    """Return the indices of q1 to q4 in a model: `ours[order(model)]` is in their order."""
     return [model.joint_index(name) for name in JOINTS]
 
 

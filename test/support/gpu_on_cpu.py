@@ -83,7 +83,7 @@ _CUPY = SimpleNamespace(
 
 
 def run_on_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let functions on a GPU run on the processor, with arrays of NumPy."""
+    """Run functions for a GPU on the processor, with arrays of NumPy."""
     monkeypatch.setattr(gpu, "_cupy", lambda: _CUPY)
     monkeypatch.setattr(gpu, "ptx_of", gpu.kernel_text)
 

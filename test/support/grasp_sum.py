@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class GraspSum:
-    """What the grasps exert together on a rigid object, against its planned motion.
+    """The sum of the grasps' wrenches on a rigid object, against its planned motion.
 
     Args:
         system: Arms and object as they are believed to be.

@@ -81,7 +81,7 @@ def controller(plan=None, *, settings=SETTINGS, safety=SAFETY, system=SYSTEM, **
 
 
 def pressing_wrenches(control, drag=(0.0, 0.0, 0.0)):
-    """Return what grasps feel of 12 N on the floor and a drag, or of an object so much lighter."""
+    """Return the grasps' wrenches of 12 N on the floor and a drag, or of a lighter object."""
     body = SYSTEM.model.bodies[SYSTEM.object_body].inertia
     # Grasp forces that carry the weight but for 12 N, which the floor carries.
     wrench = np.zeros(6)

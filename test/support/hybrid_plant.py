@@ -121,12 +121,12 @@ class HybridPlant:
         return kernel.bind(step_parameters(self.model, drives, self.step))
 
     def advance(self, torque):
-        """Let a torque act for a step of integration."""
+        """Integrate one step under a torque."""
         self.q, self.qd, self.multipliers, _, _, pivot = self._step(self.q, self.qd, torque)
         assert pivot >= SMALLEST_PIVOT
 
     def moving(self, twist, rng):
-        """Let the object move at a twist [omega; v of its origin], world axes, on its planes.
+        """Set the object's twist [omega; v of its origin], world axes, on its planes.
 
         The arms go with it, and move besides as they can; the twist becomes the nearest that the
         planes allow.
@@ -168,7 +168,7 @@ class HybridPlant:
 
     @property
     def wrenches(self):
-        """What sensors in the tools' frames measure (k, 6)."""
+        """The readings of sensors in the tools' frames (k, 6)."""
         R = Rotation.from_quat(self.q[self.system.object_q][3:]).as_matrix()
         forces, found = self.contact_forces, []
         for contact, tool in zip(self.contacts, self._tools, strict=True):

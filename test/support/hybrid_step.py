@@ -140,7 +140,7 @@ class TracedHybridLaw:
             )
 
     def run(self, state, **given):
-        """Return what the law says at a state, by name; see `arguments_of`."""
+        """Return the results of the law at a state, by name; see `arguments_of`."""
         arrays, block, distribution = arguments_of(state, **given)
         if self.kernel:
             torque, memory, outputs = self.kernel.bind(block)(*arrays)

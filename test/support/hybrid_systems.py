@@ -29,7 +29,7 @@ LINKAGE = "five-bar"
 
 @cache
 def passive_joints_of(count):
-    """Return what the joints without drives of arms with linkages do."""
+    """Return the motion of the joints without drives of arms with linkages."""
     model = linkage_robot(count).model
     drives = [model.joint_index(name) for name in drives_of(count)]
     return PassiveJoints.of(model, drives, np.zeros(model.nq))

@@ -136,7 +136,7 @@ class Mutation(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What came of a mutation: the test that failed; "" if none did."""
+    """The outcome of a mutation: the test that failed; "" if all passed."""
 
     mutation: Mutation
     test: str
@@ -561,7 +561,7 @@ class Records:
                 self._known[one["name"]] = one
 
     def get(self, mutation: Mutation) -> Result | None:
-        """Return what is known of a mutation."""
+        """Return the known result of a mutation."""
         one = self._known.get(mutation.name)
         source, tests = self._digests[mutation.file]
         if one is None or one["source"] != source or not (one["test"] or one["tests"] == tests):

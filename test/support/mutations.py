@@ -131,7 +131,7 @@ def heavier(system: object, factor: float) -> object:
 
 @contextmanager
 def wrong(law: Law, term: str, factor: float) -> Iterator[None]:
-    """Let a law have one term wrong, and all that is measured right."""
+    """Make one term of a law wrong, with all measurements right."""
     if term in GRASP:
         right = robots.squeeze
         with mock.patch.object(

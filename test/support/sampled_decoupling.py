@@ -140,7 +140,7 @@ class Disturbed:
 
 
 def run(count, kind, surfaces, joints, what, period, averaged=False, **more):
-    """Return what a step of one kind disturbs, with sampled control of a perfect model.
+    """Return the disturbance by a step of one kind, with sampled control of a perfect model.
 
     See `holds` for `averaged`, and `controller_of` for more.
     """
@@ -220,7 +220,7 @@ def holds(plant, control, period, averaged=False):
 
 
 def off_plan(plant, control, row):
-    """Return what forces on planes and internal forces are off a row of the plan (C + m,)."""
+    """Return the errors of plane forces and internal forces from a row of the plan (C + m,)."""
     C = control.layout.surfaces
     inside = control.distribution.internal_force(plant.contact_forces)
     return np.concatenate([plant.surface_forces - row[19 : 19 + C], inside - row[19 + 2 * C :]])

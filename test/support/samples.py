@@ -35,7 +35,7 @@ def struck(folder, number):
 
 
 def struck_block(given):
-    """Return what `struck` returns of several samples."""
+    """Return the results of `struck` for several samples."""
     return [struck(*one) for one in given]
 
 
@@ -57,7 +57,7 @@ def misnamed(number):
 
 
 class LargeWork:
-    """What samples are given, larger than a pipe takes at once; counts how often it is pickled."""
+    """An argument of samples that exceeds a pipe's buffer; counts its pickling."""
 
     def __init__(self, marks):
         self.marks, self.pickled, self.load = marks, 0, bytes(200_000)

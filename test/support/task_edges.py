@@ -58,13 +58,13 @@ class TaskEdge:
 
     @property
     def name(self) -> str:
-        """What it is called: unique."""
+        """The unique name."""
         return f"{self.phase}, {self.error}, {self.arms}"
 
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What came of it.
+    """The outcome of a task edge.
 
     Attributes:
         verdict: "good", "stopped" by the safety layer, or "ended" in a safe end.
@@ -98,7 +98,7 @@ class TaskOutcome:
 
 @cache
 def preparation() -> Preparation:
-    """Return what the runs of this process share."""
+    """Return the data shared by the runs of this process."""
     return Preparation()
 
 

@@ -56,7 +56,7 @@ def tool_wrenches(arms: Carried, arm: int, sensor: TrueSensor) -> np.ndarray:
 
 
 def measured(sensor: TrueSensor, wrenches: np.ndarray) -> np.ndarray:
-    """Return what a sensor measures of true wrenches (N, 6) in the tool's frame."""
+    """Return a sensor's reading of true wrenches (N, 6) in the tool's frame."""
     R = Rotation.from_rotvec(sensor.turn).as_matrix()  # columns: its axes in the tool's
     turned = wrenches.reshape(-1, 2, 3) @ R
     return sensor.scale * turned.reshape(-1, 6) + sensor.bias

@@ -43,7 +43,7 @@ def _convert(options: argparse.Namespace) -> int:
     given = [Path(one).resolve() for one in (options.file, options.loops) if one]
     for one in (output, loops) if suffix == ".urdf" else (output,):
         if one.resolve() in given:
-            raise OutputError(f"{one}: is what is to be converted, expected another file.")
+            raise OutputError(f"{one}: is the file to convert, expected another output file.")
     require_parent(output)
     saved = load_saved(options.file, options.loops)
     saved.description.diagnosis.issue_warnings(saved.description.source)

@@ -298,7 +298,7 @@ def _tools(mechanism: Mechanism) -> dict[str, Array]:
 
 
 def _tool_lines(mechanism: Mechanism) -> Iterator[str]:
-    """Yield where the links that carry nothing are, and the directions of their axes."""
+    """Yield the positions of links at the ends of the tree, and the directions of their axes."""
     tools = _tools(mechanism)
     if tools:
         yield f"  ends of the tree in {mechanism.root}, every joint at zero:"
@@ -444,7 +444,9 @@ def _split(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         if not name:
             raise OutputError(f"{ASSIGNED}{value}: expected a name before {ASSIGNED}.")
     if not files:
-        raise OutputError("there is no file to inspect, expected one besides the xacro arguments.")
+        raise OutputError(
+            "there is no file to inspect, expected one in addition to the xacro arguments."
+        )
     if assigned and not any(file.lower().endswith(".xacro") for file in files):
         raise OutputError(
             f"{''.join(assigned[0])}: only .xacro files take arguments, expected one among the "

@@ -38,12 +38,12 @@ infinity, where it is allowed. One value is changed for a single run by its path
 `--set cell.arms.0.load_share=0.6`.
 
 `extends: other.yaml` at the top takes everything from another file that is not stated here.
-Mappings are merged key by key; lists and single values replace those of the other file.
+Mappings are merged key by key; lists and single values are replaced.
 
 Editors complete and check these keys with the
-[JSON schema](demonstrations.md#completion-in-editors) of the same source. What the keys do
-together is described in [demonstrations](demonstrations.md), [hybrid control](hybrid_control.md),
-[jointed objects](jointed_objects.md) and [simulation](simulation.md).
+[JSON schema](demonstrations.md#completion-in-editors) of the same source.
+[Demonstrations](demonstrations.md), [hybrid control](hybrid_control.md),
+[jointed objects](jointed_objects.md) and [simulation](simulation.md) describe the keys in use.
 """
 
 _STUDY_HEAD = """\
@@ -260,7 +260,7 @@ def _default_words(key: Key) -> str:
     if key.default is dataclasses.MISSING:
         return "must be given"
     if is_mapping(key.kind):
-        return "none" if type(None) in typing.get_args(key.kind) else "those of its keys"
+        return "none" if type(None) in typing.get_args(key.kind) else "defaults of its keys"
     if key.default is None or key.default == "":
         return "none"
     if key.default in ((), {}):

@@ -20,7 +20,7 @@ def add_study(commands: Any) -> None:
         help="run a scenario many times with other values, and report failures and their causes",
         description="Run a scenario as often as a study file says, each time with other values, "
         "on all cores or on a cluster, and write a table (samples.parquet), pictures and "
-        "report.html. After Ctrl-C the same command goes on where it stopped. Ends with status 0 "
+        "report.html. After Ctrl-C the same command continues. Ends with status 0 "
         "when all samples have been run, whether or not some of them failed.",
     )
     parser.add_argument(

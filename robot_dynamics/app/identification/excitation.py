@@ -126,7 +126,7 @@ def excite(
         share: Wanted standard deviations, over those before.
         longest_s: Duration after which no move is added [s].
         noise: Standard deviations of the samples.
-        armature: Whether the inertia of rotors is to be identified too.
+        armature: Whether the inertia of rotors is identified too.
         seed: Of the candidates.
 
     Raises:

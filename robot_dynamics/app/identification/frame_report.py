@@ -46,7 +46,7 @@ class FrameIdentification:
 
     @property
     def gauge(self) -> str:
-        """Conventions for what no motion determines."""
+        """Conventions for parameters that no motion determines."""
         arm = self.cell.system.arms[0].name
         return (
             f"gauge: the base of {arm!r} stays, and displacements of the grasps add up to zero; "

@@ -63,7 +63,7 @@ def doubts(fit: Fit, what: str, causes: str) -> list[str]:
     if fit.factor > LARGE_FACTOR:
         found.append(
             f"residuals{what} are {fit.factor:.1f} times the assumed noise: {causes}, or the "
-            "noise differ from what is assumed; deviations are enlarged."
+            "noise differ from the assumptions; deviations are enlarged."
         )
     # Deviations of a mean under correlated noise are larger by sqrt((1 + c) / (1 - c)).
     share = (1.0 + fit.correlation) / max(1.0 - fit.correlation, 1e-9)

@@ -181,7 +181,7 @@ def drill_table(results: Sequence[DrillResult]) -> str:
 
 def _row(result: DrillResult) -> tuple[str, ...]:
     goes_on = result.bound_s is None
-    seen = result.seen or ("control goes on" if goes_on else "nothing")
+    seen = result.seen or ("control continues" if goes_on else "nothing")
     return (
         result.hazard,
         "lockstep" if result.lockstep else "wall",

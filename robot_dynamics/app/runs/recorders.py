@@ -63,16 +63,16 @@ _PLANT_UNITS = {  # of the plant's side, where it has such a column
     "closure_rotation": "rad, largest gap of a grasp, true",
     "correction": "m or rad, the last projection of the positions",
     "applied_torque": "N m or N, over the last period",
-    "contact_force": "N, what the object presses each surface with, true; of hinges and lines "
-    "the size of the force",
+    "contact_force": "N, force of the object on each surface, true; of hinges and lines the "
+    "size of the force",
     "holding_force": "N, N m: by the object on hinges and lines, in the order of `holding_rows`, "
     "true",
-    "surface_slip": "m, how far the object slid on each surface, true",
+    "surface_slip": "m, sliding distance of the object on each surface, true",
     "grasp_gap": "m, distance of each palm from the plane of its face, or of each open gripper "
     "from its grasp, true",
-    "grasp_slip": "m, how far each grasp slid on the object, true",
+    "grasp_slip": "m, sliding distance of each grasp on the object, true",
     "grasp_tilt": "rad, angle of each soft finger to the object's face while they touch, true",
-    "friction_used": "part of each grasp's friction that is used, true",
+    "friction_used": "used part of each grasp's friction, true",
     "passive_position": "rad or m: of `passive_joints`, true",
     "passive_velocity": "rad/s or m/s: of `passive_joints`, true",
     "second_pose": "as object_pose, of the second part",

@@ -74,7 +74,8 @@ class Run:
         """Write the recording as .npz, or as .mcap for other ROS tools.
 
         Raises:
-            RobotDynamicsError: If the file cannot be written, or what it needs is not installed.
+            RobotDynamicsError: If the file cannot be written, or a package for it is not
+                installed.
         """
         return save_recording(self.recording, path)
 
@@ -132,7 +133,7 @@ class RunEnd:
         return tick >= self._last
 
     def expected(self, tick: int) -> int:
-        """Return how many control periods the run is expected to have, seen from one of them."""
+        """Return the expected number of control periods of the run, as seen from one of them."""
         task, most = self._loop.task, self._last + 1
         planned = most if task is None else math.ceil(task.planned_s / self._period)
         return min(max(planned, tick + 1), most)

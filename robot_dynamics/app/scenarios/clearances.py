@@ -83,8 +83,8 @@ class Clearances:
         system: Its arms and object.
 
     Attributes:
-        warnings: Sentences about what cannot be checked: without MuJoCo nothing, without trimesh
-            no meshes.
+        warnings: Sentences about missing checks: without MuJoCo nothing is checked, without
+            trimesh no meshes are.
     """
 
     def __init__(self, scenario: Scenario, system: GraspSystem) -> None:

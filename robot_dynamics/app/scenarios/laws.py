@@ -63,7 +63,7 @@ def make_law(
         scenario: The scenario.
         system: `build_system(scenario)`, if the caller has it already.
         like: A scenario that differs in plant and control alone, and its law for the same system,
-            which has not started. The laws share what is the same in both.
+            which has not started. The laws share their common parts.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.

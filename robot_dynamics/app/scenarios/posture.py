@@ -123,7 +123,7 @@ class Reach:
             self.nearest = gap
 
     def words(self, arm: str, tried: int) -> str:
-        """Return how often an arm reached its grasp, and by how much it missed it at best."""
+        """Return the number of starts in which an arm reached its grasp, or its smallest gap."""
         if self.count or self.nearest is None:
             return f"arm {arm!r} reaches its grasp in {self.count} of {tried} starts"
         return f"arm {arm!r} in none, at best {self.nearest} away"
@@ -242,9 +242,10 @@ def _way(error: PreflightError, system: GraspSystem, part: slice) -> float:
 def _start(
     system: GraspSystem, near: Array | None, ways: Array, number: int, rng: np.random.Generator
 ) -> Array:
-    """Return where to start from (na,): anywhere, or from the best so far.
+    """Return an initial guess (na,): random, or from the best so far.
 
-    The arm that gets least far, any where all get to the end, starts elsewhere; or a little off.
+    The arm that reaches least far, or a random arm if all reach the end, starts elsewhere or
+    slightly displaced.
     """
     anywhere = _scattered(system, rng)
     if near is None:
@@ -287,7 +288,7 @@ def _why(
     reasons: Counter[str],
     reaches: Mapping[str, Reach],
 ) -> str:
-    """Return what kept starts from being postures, in a sentence."""
+    """Return why initial guesses were rejected, in a sentence."""
     none = (
         f"{scenario.name}: none of {tried} starts leads to a posture, {reached} of them reached "
         "the grasps"

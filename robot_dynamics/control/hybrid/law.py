@@ -251,8 +251,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "estimated_tilt": "rad: of each soft finger from its grasp, as the controller sees it",
             "uncontrolled_error": "rad, m: part of the way to the reference that control leaves "
             "to the forces on touched surfaces, rotation vector and displacement, world axes",
-            "added_internal_force": f"{force}: what control added to the reference",
-            "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor "
+            "added_internal_force": f"{force}: correction of the reference by control",
+            "slip_margin": "N: distance of each of `slip_contacts` from slip, as the monitor "
             "expects it",
             "reference_contact_force": "N, N m: desired on the surfaces",
         }
@@ -550,7 +550,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return motion.times[every].tolist(), np.array(inertias)
 
     def forget(self) -> None:
-        """Let the next start begin its search for the object where the plan does."""
+        """Reset the memory: the next start searches for the object from the plan's start."""
         self.running.memory = np.zeros_like(self.running.memory)
 
     def prepare_start(self, q: Array) -> None:

@@ -182,7 +182,7 @@ class _UnlimitedHybridLaw:
         return [given, memory, row[..., : TWIST.stop]] if self._senses else [given, memory]
 
     def evaluate(self, at: Array, rate: Array, given: Sequence[Array]) -> Sequence[Array]:
-        """Return torque, memory and outputs at states with what `given` returned."""
+        """Return torque, memory and outputs at states with the result of `given`."""
         row, memory, *more = given
         memory[..., self._joints] = at[..., self._passive]
         q, qd = at[..., self._system.q_index], rate[..., self._system.v_index]

@@ -264,7 +264,7 @@ _MOVED = 1e-9
 def coordinate_problems(
     environment: Environment, times: Array, motion: ObjectMotion
 ) -> Iterator[PathProblem]:
-    """Yield where coordinates of the user's own do not determine the motion, with the surfaces.
+    """Yield problems at which surfaces and user-defined coordinates do not determine the motion.
 
     Args:
         environment: Surfaces and coordinates.

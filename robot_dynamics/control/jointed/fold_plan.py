@@ -66,7 +66,7 @@ class SecondPart:
 
     Args:
         path: The motion of both parts.
-        first: What the first part's link does.
+        first: Motion of the first part's link.
         begin: The fold's time when that begins [s].
         fold: Rows of the fold; as planned by default.
         end: When these have come to rest [s].

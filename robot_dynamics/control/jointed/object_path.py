@@ -69,7 +69,7 @@ class ObjectPath:
         return self._first, self._second
 
     def second_rows(self, first: Array, fold: Array) -> Array:
-        """Return what the second part's link does, as rows of a `Reference`.
+        """Return the motion of the second part's link, as rows of a `Reference`.
 
         Args:
             first: Rows of the first part's link (N, 19 or more).

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Grippers of a task: commands to them, and what they hold."""
+"""Grippers of a task: commands to them, and whether they hold the object."""
 
 from __future__ import annotations
 

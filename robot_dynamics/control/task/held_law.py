@@ -56,7 +56,7 @@ class HeldLaw:
         self._forget_load()
 
     def _forget_load(self) -> None:
-        """Begin without knowledge of what the arms carry."""
+        """Forget the load of the arms."""
         self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
 
     def part(self, part: tuple[float, float]) -> PlanPart:
@@ -80,7 +80,7 @@ class HeldLaw:
         return self._stage == 3
 
     def forget(self) -> None:
-        """Let the next start depend on nothing of an earlier run, or of an interrupted start."""
+        """Forget an earlier run or an interrupted start."""
         self._stage = 0
         self._forget_load()
         self.law.forget()
@@ -123,7 +123,7 @@ class HeldLaw:
         return Resumed(part, pose, time, settings.resume)
 
     def resume(self, now: Now, resumed: Resumed) -> None:
-        """Start the law in the air, on what `choose_resumed` returned."""
+        """Start the law in the air, on the result of `choose_resumed`."""
         self._residual = np.zeros(6)  # the tare of this grasp stays: the object weighs the same
         self.law.begin_with(resumed)
         self.law.start(now.q, now.qd, now.last)
@@ -151,11 +151,11 @@ class HeldLaw:
         self._residual = np.zeros(6)
 
     def begin_with_whole(self) -> None:
-        """Let the next start follow the whole plan from its beginning."""
+        """Set the next start to follow the whole plan from its beginning."""
         self.law.begin_with(self._plan)
 
     def rows(self, times: Array, width: int) -> Array:
-        """Return the rows of what the law begins with, at times (N,), as wide as stated."""
+        """Return the rows, of the given width, of the law's first plan at times (N,)."""
         rows = np.zeros((len(times), width))
         planned = self.law.reference.rows(times)
         rows[:, : planned.shape[1]] = planned

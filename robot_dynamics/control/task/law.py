@@ -319,7 +319,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     @property
     def _waits(self) -> bool:
-        """Whether the phase goes on only when an operator says so."""
+        """Whether the phase continues only at the request of an operator."""
         return self._course[self._at].for_operator and self.has_operator and not self._told
 
     def pause(self) -> str:
@@ -498,7 +498,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     @property
     def resumes(self) -> bool:
-        """Whether the next start goes on with an interrupted phase."""
+        """Whether the next start continues an interrupted phase."""
         return self._resumes
 
     def choose_start(self, way: Way, q: Array, tick: int) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pace of a task: it comes to rest in a pause, and goes on after it."""
+"""Pace of a task: it comes to rest in a pause, and continues after it."""
 
 from __future__ import annotations
 

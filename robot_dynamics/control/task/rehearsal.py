@@ -99,7 +99,7 @@ def rehearse(
         pose: Pose of the object at the start (7,).
         safety: Limits.
         period: Control period [s].
-        resumes: Whether the first phase goes on where it was interrupted, with a held object as
+        resumes: Whether the first phase continues where it was interrupted, with a held object as
             `HeldPhase.choose_resumed` has chosen.
 
     Raises:

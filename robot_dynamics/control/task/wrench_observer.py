@@ -30,10 +30,10 @@ _RATE = 50.0  # K, at which the residual follows [1/s]
 
 
 class WrenchObserver:
-    """Wrenches of the arms' tools on what they touch, estimated from torques.
+    """Wrenches of the arms' tools on touched objects, estimated from torques.
 
     A model that is wrong by a torque, or friction that it does not know, looks like a wrench:
-    `tare` takes what is estimated now for nothing.
+    `tare` takes the present estimate as zero.
 
     Args:
         arms: Dynamics of the arms.
@@ -65,7 +65,7 @@ class WrenchObserver:
         self._offset = self._residual
 
     def wrenches(self, q: Array, qd: Array, periods: int = 1) -> Array:
-        """Return the wrenches (k, 6) by the tools on what they touch, in tool frames.
+        """Return the wrenches (k, 6) by the tools on touched objects, in tool frames.
 
         Args:
             q: Measured positions of the arm joints (na,).

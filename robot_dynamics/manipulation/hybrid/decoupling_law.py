@@ -90,8 +90,8 @@ class DampedInverse:
     """The generalised inverse of (34), damped near singularities.
 
     Solves G qdd = a for the qdd nearest to a given d_q, with the rows of G = [U^T J; S^T J]. The
-    equations of the blocked directions, S^T J, hold exactly away from singularities. Those of the
-    free directions, U^T J, hold as far as the arms allow: they have a damping of their own, which
+    equations of the blocked directions, S^T J, hold exactly away from singularities. The equations
+    of the free directions, U^T J, hold as far as the arms allow: they have separate damping, which
     leaves the equations of S^T J exact. The generalised inverse defines "nearest":
 
         "inertia": G^# = H^-1 G^T (G H^-1 G^T)^-1, the least kinetic energy of the difference.

@@ -129,8 +129,8 @@ class Environment:
         surfaces: p_i, at most six.
         coordinates: s_j; 6 - C functions. Angles among them are `Turned`.
         touch_rows: For each surface function the index of the function whose force decides whether
-            it is touched, its own or another one of the same surface; -1 if it counts as touched
-            whenever the reference asks for it. Its own by default.
+            it is touched, its own (the default) or another function of the same surface; -1 if it
+            counts as touched whenever the reference touches it.
         sliding: For each surface function the friction of a sliding object, the resistance of a
             hinge or a line at its first function, or None; all None by default.
         own_coordinates: Whether the servo (41) of compiled control acts on `coordinates`. By

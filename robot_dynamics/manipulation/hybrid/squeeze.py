@@ -107,8 +107,8 @@ class SqueezeInputs(NamedTuple):
         wrench: Wrench of the contacts on the object, in its axes (6,).
         desired: f_IS (m,).
         around: Of a `CorrectionLimit` (m,).
-        size: Largest component of that (1,) [N]; infinite without a limit.
-        grip: Of `InternalForceBounds` (n, m), as are the next three (n,).
+        size: Its largest component (1,) [N]; infinite without a limit.
+        grip: Of `InternalForceBounds` (n, m), as the next three (n,).
         least: Least torques.
         most: Largest torques.
         limits: Limits of both.
@@ -125,7 +125,7 @@ class SqueezeInputs(NamedTuple):
 
 
 class AskedForce(NamedTuple):
-    """An internal force that is asked for.
+    """A requested internal force.
 
     Attributes:
         wrench: Wrench of the contacts on the object, in its axes (6,).
@@ -404,9 +404,9 @@ class Squeeze:
 
 
 class BoundedSqueeze:
-    """Quadratic program for the internal force nearest to a desired one, in arrays that stay.
+    """Quadratic program for the internal force nearest to a desired one, in permanent arrays.
 
-    Its rows are those of the cones (c,), of limited components (d,) and of the drives (n,).
+    Its rows belong to the cones (c,), limited components (d,) and the drives (n,).
 
     Args:
         given: Inputs.

@@ -272,7 +272,7 @@ class HybridSystem:
         """Check that the contacts can exert every wrench.
 
         Raises:
-            RobotDynamicsError: If not, with the motion of the object that stays free.
+            RobotDynamicsError: If they cannot; it names the motion of the object that stays free.
         """
         require_force_closure(self.contacts, self.length)
 
@@ -316,7 +316,7 @@ class HybridSystem:
 
     @cached_property
     def free_directions(self) -> tuple[Contact, ...]:
-        """For each contact the free directions of its hand; none if its arm has too few joints.
+        """For each contact the free directions of its hand; empty if its arm has too few joints.
 
         Without internal closed chains, an arm needs more joints than the contact blocks
         directions. The motion of a finger with three joints at a point contact, for instance, is

@@ -29,8 +29,8 @@ def system_matrix(terms: HybridTerms) -> Array:
 def surface_masses(terms: HybridTerms) -> Array:
     """Return the effective mass of arms and object along each surface's normal (C,) [kg].
 
-    The force along one normal that gives the object unit acceleration along it, free of all
-    surfaces: the mass that a force servo stops at a touch.
+    The mass is the force along one normal that gives the object, free of all surfaces, unit
+    acceleration along it: the mass that a force servo stops at a touch.
     """
     E_F = terms.environment.E_F
     n, d, C = len(terms.h), len(terms.drift), len(E_F)

@@ -163,7 +163,7 @@ class Surfaces:
     def project(self, motion: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
         """Return the nearest motion (6,) to a given one with E_F motion = rate (C,) where touched.
 
-        "Nearest" is by the metric of inertia; with coordinates of the user, none of them changes.
+        "Nearest" is by the metric of inertia; coordinates of the user do not change.
         """
         if not self._E:
             return list(motion)

@@ -102,8 +102,8 @@ class PartsInverse:
 def kept_whole(terms: Terms, parts: PartMotions, drift: Sequence[Scalar]) -> list[list[Scalar]]:
     """Return motions of the parts (2, 6) that the object's joint allows.
 
-    The motion of the first part is kept. The motion of the second part, at the joint, is kept in
-    the joint's free directions; the constraint determines its other directions.
+    The motion of the first part does not change, nor the motion of the second part, at the joint,
+    in the joint's free directions; the constraint determines its other directions.
 
     Args:
         terms: Terms at the state.

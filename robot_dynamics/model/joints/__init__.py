@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The joint library: one file a type, each of them a tree joint, a loop joint, or both."""
+"""The joint library: one file per type, which is a tree joint, a loop joint, or both."""
 
 from robot_dynamics.model.joints.base import (
     ConstraintRow,

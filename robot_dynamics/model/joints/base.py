@@ -118,7 +118,7 @@ class JointType(ABC):
     def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
         """Return the positions reached from `q` by a constant velocity times time `step` (nv,).
 
-        Quaternions of the result are of unit length to rounding.
+        Quaternions of the result have unit length to rounding.
         """
         return [position + change for position, change in zip(q, step, strict=True)]
 
@@ -266,7 +266,7 @@ class JointType(ABC):
 
     @property
     def key(self) -> str:
-        """Text that is equal for two types exactly if compiled code of one serves the other."""
+        """Text that is equal for two types exactly if they can share compiled code."""
         return f"{type(self).__qualname__}{_code_of(type(self))}{self!r}"
 
     def __repr__(self) -> str:

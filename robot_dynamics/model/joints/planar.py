@@ -13,7 +13,7 @@ from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
 
 class Planar(JointType):
-    """Rotation about z and translation in the plane normal to it; a face on a plane, too.
+    """Rotation about z and translation in the plane normal to it; also a face on a plane.
 
     Positions: angle [rad], then x and y of the successor's origin in *predecessor* coordinates
     [m]. Velocities: about z, then along x and y of the *successor*. The printed Table 4.1 uses

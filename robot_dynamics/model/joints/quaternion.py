@@ -15,7 +15,7 @@ from robot_dynamics.spatial import Rotation, Scalar
 
 
 def rotation(quaternion: Sequence[Scalar]) -> Rotation:
-    """Return E of a quaternion (4.12), whose length is divided out; not a number for zero."""
+    """Return E of a quaternion (4.12), whose length is divided out; NaN for zero."""
     x, y, z, w = quaternion
     scale = 2.0 / (x * x + y * y + z * z + w * w)
     sx, sy, sz = scale * x, scale * y, scale * z

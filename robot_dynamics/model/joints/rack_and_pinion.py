@@ -24,8 +24,8 @@ from robot_dynamics.spatial import Force, Motion, Rotation, Scalar, Transform, V
 class RackAndPinion(JointType):
     """A pinion, the successor, that rolls along x of a rack, turning about z [rad] (Ex 4.6).
 
-    The pitch line of the rack is at y = `radius`; the pinion's axis moves along x at y = 0. It
-    is no symmetric joint: a rack that moves over a fixed pinion is the reversed type.
+    The pitch line of the rack is at y = `radius`; the pinion's axis moves along x at y = 0. The
+    joint is not symmetric: a rack that moves over a fixed pinion is the reversed type.
 
     Attributes:
         radius: Radius of the pitch circle [m]; negative for a rack on the other side.
@@ -77,7 +77,7 @@ class RackAndPinion(JointType):
         return tuple(ConstraintRow(d) for d in ("rx", "ry", "x", "y", "z"))
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return the tilt, how far the pinion has slipped, and its distance from its path.
+        """Return the tilt, the slip of the pinion, and its distance from its path.
 
         Slip is determined except for whole turns of the pinion, which are ignored.
         """

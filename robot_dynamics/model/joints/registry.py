@@ -85,8 +85,8 @@ def joint_type(name: str, place: str = "", **parameters: Any) -> JointType:
         parameters: Parameters of the type, such as `pitch` [m/rad] or `radius` [m].
 
     Raises:
-        UnknownNameError: If there is none; the message lists the known names.
-        RobotDynamicsError: If parameters are missing, unknown or no numbers.
+        UnknownNameError: If there is no such type; the message lists the known names.
+        RobotDynamicsError: If parameters are missing, unknown or not numbers.
     """
     if name.startswith(REVERSED):
         return reverse(joint_type(name[len(REVERSED) :], place, **parameters))

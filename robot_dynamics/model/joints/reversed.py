@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Any joint the other way round."""
+"""Joints with predecessor and successor exchanged."""
 
 from __future__ import annotations
 

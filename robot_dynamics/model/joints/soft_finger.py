@@ -12,7 +12,7 @@ from robot_dynamics.spatial import Scalar, Transform
 class SoftFinger(LoopOnly):
     """A point that does not slip and does not spin about the successor's z, the normal.
 
-    The torsion row constrains a velocity that is no rate of any position: rolling about the
+    The torsion row constrains a velocity that is not the rate of a position: rolling about the
     other two axes turns the bodies against each other about the normal. It has no position error.
     """
 

@@ -17,7 +17,7 @@ from robot_dynamics.spatial import Scalar, Transform, Vector3
 
 
 class Spherical(JointType):
-    """Any rotation about the common origin; a point with friction, too.
+    """Any rotation about the common origin; also a point with friction.
 
     Positions: the quaternion (x, y, z, w), of unit length; another length is divided out.
     Velocities: angular, in successor coordinates.

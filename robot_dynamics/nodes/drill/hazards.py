@@ -115,7 +115,7 @@ def _stopped(node: str, **reaction: Any) -> Hazard:
 
 def _suspended(*nodes: str) -> Hazard:
     """Return the hazard that controller and guard are suspended, as by `docker pause`."""
-    name = f"both suspended, {nodes[0]} first to go on"
+    name = f"both suspended, {nodes[0]} continues first"
     return Hazard(name, False, signal=signal.SIGSTOP, nodes=nodes, lasts_s=0.6, bound=None)
 
 
@@ -179,13 +179,13 @@ HAZARDS = (
         parameters={},
     ),
     _goes_on(
-        "stop in mid-air, then on",
+        "stop in mid-air, then resumed",
         disturbance=stop_and_resume,
         lasts_s=0.5,
         recovery="controller/reset, controller/resume",
     ),
     _goes_on(
-        "stop in mid-air, then back",
+        "stop in mid-air, then put down",
         disturbance=stop_and_put_down,
         lasts_s=0.5,
         recovery="controller/reset, controller/put_down",

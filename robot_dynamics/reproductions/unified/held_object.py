@@ -45,7 +45,7 @@ class HeldObjectTerms:
 
 
 def grip_matrix(grasps: Sequence[Array]) -> Array:
-    """Return W (6m, 6), from the object's velocity to those of the end-effectors.
+    """Return W (6m, 6), from the object's velocity to the end-effectors' velocities.
 
     The blocks are velocity transforms from object to end-effector; the printed (30), (31) have the
     opposite direction.

@@ -38,8 +38,8 @@ class Operators:
 
     Attributes:
         X: Velocity transforms (6N, 6N) from each body to those that it carries.
-        X_dot: Their rates; those of consecutive bodies are -V_rel x X, printed with a plus, and
-            rates of products follow the product rule, which is printed without sums.
+        X_dot: Their rates: -V_rel x X for consecutive bodies, printed with a plus; rates of
+            products follow the product rule, which is printed without sums.
         Phi: Free modes (6N, n).
         Phi_dot_qd: Accelerations by varying free modes (6N,).
         M_q: Inertias (6N, 6N).

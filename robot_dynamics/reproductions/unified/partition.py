@@ -90,7 +90,7 @@ class Partition:
         return np.asarray(torque - self.disturbance_jacobian.T @ force)
 
     def joint_accelerations(self, torque: Array, force: Array, f_e: Array) -> Array:
-        """Return qdd (a,) from (28); the other arguments are those of `reduced_torque`."""
+        """Return qdd (a,) from (28); other arguments as for `reduced_torque`."""
         rest = self.reduced_torque(torque, force) - self.generalized_jacobian.T @ f_e - self.C
         return np.asarray(np.linalg.solve(self.M, rest))
 
@@ -102,7 +102,7 @@ class Partition:
     def open_acceleration(self, torque: Array, force: Array) -> Array:
         """Return V_dot_e (6m,) of the end-effectors without an object (44).
 
-        Printed with T in the place of T_hat, which differ as soon as a force acts on the base.
+        Printed with T instead of T_hat; they differ if a force acts on the base.
         """
         none = np.zeros(len(self.J_a))
         qdd = self.joint_accelerations(torque, force, none)
@@ -110,6 +110,6 @@ class Partition:
         return np.asarray(self.J_p @ following + self.generalized_jacobian @ qdd + self.J_dot_v)
 
     def inverse_dynamics(self, qdd: Array, force: Array, f_e: Array) -> Array:
-        """Return the drives' torques T (a,) that give qdd (a,) (28); the base does as it must."""
+        """Return the drives' torques T (a,) that give qdd (a,) (28); the base follows."""
         reduced = self.M @ qdd + self.C + self.generalized_jacobian.T @ f_e
         return np.asarray(reduced + self.disturbance_jacobian.T @ force)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When force is controlled along a surface's normal instead of motion."""
+"""Phases of motion control and of force control along a surface's normal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ContactPhase:
     """Switches from motion to force when a surface is touched, and back when it is left.
 
     Args:
-        settings: When.
+        settings: Limits at which a contact begins and ends.
         period: Of control [s].
     """
 
@@ -56,7 +56,7 @@ class ContactPhase:
 
         Args:
             force: Measured on the surface [N].
-            approaching: Whether contact is wanted; if not, the surface is left at once.
+            approaching: Whether contact is desired; if not, the surface is left at once.
         """
         before = self.phase
         touched, without = contact_step(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The law (32) to (37) under its servo (41) to (43), as the experiments need it."""
+"""The law (32) to (37) with its servos (41) to (43), for the experiments."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Setup:
 
     Attributes:
         number: 1, 2 or 3.
-        name: Its distinction.
+        name: Name of the case.
         inertias: Inertias in the law.
         thresholds: Its thresholds.
         law: One of `LAWS`.
@@ -55,7 +55,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Record:
-    """Record of an experiment, by samples; desired forces are those of the acting torque.
+    """Record of an experiment, by samples; desired forces belong to the acting torque.
 
     Attributes:
         time: Times of the samples (N,) [s].
@@ -190,7 +190,7 @@ def _scaled() -> tuple[Inertias, Inertias, Inertias]:
 
 
 def _drawn(setup: Setup, name: str) -> list[Setup]:
-    """Return a setup with models each of whose inertias is off by up to 20 % by itself."""
+    """Return a setup in which each inertia of the model is independently off by up to 20 %."""
     return [
         replace(setup, name=name.format(seed), inertias=setup.inertias.drawn(seed))
         for seed in range(1, 7)

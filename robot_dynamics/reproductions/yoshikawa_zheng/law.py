@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The law (32) to (37) and its servos (41) to (43), written down in NumPy as the paper has them.
+"""The law (32) to (37) and its servos (41) to (43) in NumPy, as in the paper.
 
 Motion, contact force and internal force are decoupled. The compiled law is tested against it.
 """
@@ -58,8 +58,8 @@ def hybrid_torque(
         motion: u1 (6 - C,).
         contact_force: u2 (C,).
         internal_force: u3 (m,).
-        joint_motion: Accelerations (n,) that arms with freedom to spare follow (the paper's d_q);
-            zero by default.
+        joint_motion: Accelerations (n,) that redundant arms follow (the paper's d_q); zero by
+            default.
         hand_motion: Accelerations (6k,) of the arms' contact points, world axes, followed where
             contacts leave them free (the paper's d_ah); by default these are left to d_q.
         inverse: Generalised inverse of (34): in the metric of the arms' inertia, or the plain one.
@@ -107,11 +107,11 @@ def hybrid_torque(
 
 @dataclass(frozen=True)
 class CoordinateServoSettings:
-    """A servo of the coordinates along surfaces (41), with an integral if one is asked for.
+    """A servo of the coordinates along surfaces (41), with an optional integral.
 
     With w_i the errors of a perfect model obey (s + w_i)(s^2 + K_V s + K_P) = 0: a pole is added
-    and the others stay. Constant disturbances then cause no error, and those slower than w_i a
-    smaller one. The gains of position and velocity grow with w_i.
+    and the others do not change. Constant disturbances then cause no error, and disturbances
+    slower than w_i a smaller error. The gains of position and velocity grow with w_i.
 
     Attributes:
         velocity_gain: K_V (n,) [1/s].
@@ -233,7 +233,7 @@ class ForceServo:
         self.reset()
 
     def reset(self) -> None:
-        """Begin with no integral: the mode of control starts now."""
+        """Reset the integral when a mode of control starts."""
         self._integral = np.zeros(self._size)
         self._desired: deque[Array] = deque(maxlen=self._settings.late + 1)
 

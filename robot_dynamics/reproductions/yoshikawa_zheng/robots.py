@@ -3,8 +3,8 @@
 """The paper's two robots (Table 1) and the bar between them, as mechanisms and as numbers.
 
 Each robot is a parallelogram in a horizontal plane: link 0 and crank 1 turn about the base, link 2
-joins the crank to the rear end 3 of the forearm 4. Its drives turn link 0 and the crank, whose
-angles are those of link 0 and of the forearm in the plane.
+joins the crank to the rear end 3 of the forearm 4. Its drives turn link 0 and the crank; their
+angles are the angles of link 0 and of the forearm in the plane.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Inertias:
         return cls(np.tile(mass, (2, 1)), np.tile(moment, (2, 1)), 0.03, 14.4e-5)
 
     def scaled(self, factor: float) -> Inertias:
-        """Return all of them times a factor."""
+        """Return all inertias times a factor."""
         return Inertias(
             factor * self.mass, factor * self.moment, factor * self.bar_mass,
             factor * self.bar_moment,
         )  # fmt: skip
 
     def drawn(self, seed: int, part: float = 0.2) -> Inertias:
-        """Return each of them off by up to a part, drawn at random."""
+        """Return inertias with independent random errors of up to a part."""
         factors = 1.0 + part * np.random.default_rng(seed).uniform(-1.0, 1.0, 22)
         return Inertias(
             self.mass * factors[:10].reshape(2, 5),
@@ -208,7 +208,7 @@ class Hand:
 def in_plane(wall: float | None) -> Environment:
     """Return a wall at y = `wall` [m] for the bar's tip, and the remaining coordinates.
 
-    First the paper's coordinates, x, phi with the wall and x, y, phi without, then height and
+    The paper's coordinates come first, x, phi with the wall and x, y, phi without, then height and
     tilts, along which no force acts.
     """
 

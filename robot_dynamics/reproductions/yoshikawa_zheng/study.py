@@ -161,7 +161,7 @@ def _contact(record: Record, far: NDArray[np.bool_]) -> dict[str, float]:
 
 
 def _rises(on: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return where something begins."""
+    """Return a mask of the entries at which a mask becomes true."""
     return np.asarray(np.diff(on.astype(int), prepend=0) == 1)
 
 
@@ -366,8 +366,8 @@ def law_checks(states: int) -> list[Check]:
         worst = np.maximum(worst, errors)
     claims = (
         ("accelerations of the bar under the law's torques, relative error (38)", 1e-9),
-        ("force on the wall, likewise (39)", 1e-9),
-        ("internal force, likewise (40)", 1e-9),
+        ("force on the wall, relative error (39)", 1e-9),
+        ("internal force, relative error (40)", 1e-9),
         ("the law's angles beside the linkages' own poses [m]", 1e-12),
         ("and their rates [m/s]", 1e-8),
     )

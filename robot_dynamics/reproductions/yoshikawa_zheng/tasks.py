@@ -46,7 +46,7 @@ class BarTask:
         number: 1, along a wall; 2, free; 3, free, onto a wall, along it, and off again.
         wall: Position of the wall, y [m]; None without one.
         meeting: Time at which the tip meets the wall [s].
-        leaving: Time at which it must leave it [s].
+        leaving: Time at which the tip must leave the wall [s].
     """
 
     number: int

@@ -41,7 +41,7 @@ DEEP = 1e-3
 
 
 class Rows(NamedTuple):
-    """Where rows are: those that hold come first."""
+    """Indices of rows; holding rows come first."""
 
     holding: int  #: Number of rows that hold, b.
     width: int  #: Rows of each contact, w: its normal, tangents, and spin or not.
@@ -217,7 +217,7 @@ class StepState(MutableRecord):
 
 
 class AppliedForces(MutableRecord):
-    """Forces of a step without those of contacts."""
+    """Forces of a step except contact forces."""
 
     force: Vector  #: On the joints (nv,) [N m or N].
     drag: Vector  #: Friction of joints over their velocities (nv,) [N m s/rad or N s/m].

@@ -39,7 +39,7 @@ from robot_dynamics.simulation.stops import Stops
 class ContactEngine(SceneEngine):
     """Arms, object, pushing contacts and surfaces, in steps of a quarter millisecond.
 
-    A grasp that slips, opens or drops the object is no error: the simulation goes on. Wrist
+    A grasp that slips, opens or drops the object is not an error: the simulation continues. Wrist
     sensors measure the mean over the control period, impacts included.
 
     Attributes:
@@ -227,9 +227,9 @@ class ContactEngine(SceneEngine):
 
     @cached_property
     def _resting_forces(self) -> Array:
-        """Return the forces at rest, arms on their brakes: those nearest to the shared load.
+        """Return the forces at rest, arms on their brakes, nearest to the shared load.
 
-        Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
+        Statics does not determine them if contacts hold, or fingers on brakes might squeeze.
         """
         motion, rub = self.stepping, self.stepping.friction
         motion.state.contacts.force[:] = self._shared_load()

@@ -58,10 +58,10 @@ def balance_energy(
 ) -> None:
     """Correct the motion of islands by the energy error of all steps since the last call.
 
-    The error is the growth of energy, including that of elastic contacts, beyond the work of
-    drives and of elastic friction. Losses of contacts count, apparent gains of contacts do not.
-    Other losses are returned, because errors fluctuate. For motion almost at rest the correction
-    is limited to a small part, so that it does not keep it from starting.
+    The error is the growth of energy, elastic contacts included, beyond the work of drives and of
+    elastic friction. Losses of contacts count, apparent gains of contacts do not. Other losses are
+    returned, because errors fluctuate. For motion almost at rest the correction is limited to a
+    small part, so that the motion can start.
 
     `find_energy` writes the energies of groups, `find_momentum` their momentum and `wholes`.
     """
@@ -144,7 +144,7 @@ def balance_energy(
 
 @routine
 def is_loose(groups: Groups, touched: Mask) -> bool:
-    """Return whether a group may move as a whole that no contact held to the world."""
+    """Return whether a group may move as a whole, without a contact to the world."""
     free = groups.free
     for g in range(len(free)):
         held = free[g, 0, 0] + free[g, 1, 1] + free[g, 2, 2] == 0.0
@@ -159,9 +159,8 @@ def is_loose(groups: Groups, touched: Mask) -> bool:
 def common_motion(loose: bool, account: EnergyAccount, groups: Groups, balance: Balance) -> None:
     """Write velocities of the centres of mass of islands, and their corrected values.
 
-    They are zero in directions in which a group is not free. The kinetic energy becomes
-    the one relative to the centre of mass, and the gain is reduced by the energy of the momentum
-    error.
+    They are zero in directions in which a group is not free. The kinetic energy is then taken
+    relative to the centre of mass, and the gain is reduced by the energy of the momentum error.
     """
     island, moving, common, kept = balance.island, balance.moving, balance.common, balance.kept
     both = zeros(3, 3)

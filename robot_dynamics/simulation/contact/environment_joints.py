@@ -36,15 +36,15 @@ _OWN = 1e-5
 
 @dataclass(frozen=True)
 class EnvironmentJoint:
-    """A hinge or a line on which the object is, and stays.
+    """A hinge or a line that constrains the object.
 
     Attributes:
         name: Its name.
         kind: "hinge" or "line".
         frame: Its pose in the world (4, 4), the axis along z.
-        part: Of a hinge the pose of the same frame in the object's body (4, 4) at some angle; of a
-            line the origin alone counts: the point that stays on it.
-        friction: Coulomb's, whatever it bears [N m about a hinge, N along a line].
+        part: For a hinge, pose of the same frame in the object's body (4, 4) at any angle; for a
+            line, only the origin counts: the point that stays on it.
+        friction: Coulomb friction, independent of the load [N m about a hinge, N along a line].
         damping: [N m s/rad, N s/m].
     """
 
@@ -85,7 +85,7 @@ class EnvironmentJoint:
 
     @property
     def resists(self) -> bool:
-        """Whether it resists the motion that it leaves."""
+        """Whether it resists the motion that it leaves free."""
         return self.friction > 0.0 or self.damping > 0.0
 
     @property
@@ -128,7 +128,7 @@ def require_independent(environment_joints: Sequence[EnvironmentJoint], held: Ar
         held: Pose of the object (4, 4).
 
     Raises:
-        ArgumentError: If one blocks a motion that is blocked already, with the names.
+        ArgumentError: If one blocks a motion that is blocked already; it names both.
     """
     if not environment_joints:
         return

@@ -21,7 +21,7 @@ from robot_dynamics.model.joints import Floating, Prismatic
 
 
 class Groups(NamedTuple):
-    """Which bodies act on one another whatever touches: g groups of these."""
+    """Bodies that act on one another without contacts: g groups of these."""
 
     of_body: Indices  #: The group of each body (bodies,).
     of_velocity: Indices  #: Of each velocity (nv,).

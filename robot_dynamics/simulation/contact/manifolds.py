@@ -61,7 +61,7 @@ _NEAR = 1e-6
 
 
 class FoundPoints(MutableRecord):
-    """Points that MuJoCo found, those of a pair one after the other."""
+    """Points that MuJoCo found, pair by pair."""
 
     count: int
     sides: Indices  #: Their first solids, -1 for points that have a slot.
@@ -195,7 +195,7 @@ class Manifolds:
         return self.seen
 
     def _add_nearest(self) -> None:
-        """Put the nearest point of a pair in the place of those that leave it out."""
+        """Replace a point of a pair by the nearest point, if MuJoCo left it out."""
         nearest = self._nearest
         nearest.geom_xpos[:], nearest.geom_xmat[:] = self._data.geom_xpos, self._data.geom_xmat
         self._collide(self._single, nearest)
@@ -294,8 +294,8 @@ def fast_pairs(
 ) -> bool:  # fmt: skip
     """Place solids; write speeds of pairs that might go too far in the step, zero of others.
 
-    The nearest points come nearer by their relative velocity along the line between them: at most
-    by that of one solid's middle, and the relative turning times what of its surface that moves.
+    The nearest points approach by their relative velocity along the line between them: at most the
+    velocity of one solid's middle, plus the relative turning rate times its lever arm.
     """
     move()
     place()

@@ -123,7 +123,7 @@ def ordinary_steps(attempt: Call, accept: Call, trial: StepTrial) -> int:
 
 @routine
 def accept_step(parts: StepParts, step: StepRecords) -> None:
-    """Go on to the end of the step that was tried."""
+    """Advance to the end of the step that was tried."""
     gap, places, shown = step.terms.gaps, step.terms.places, step.laws.shown
     trial, near, error = step.trial, step.state.contacts.near, step.state.error
     trial.half = 0.5 * trial.h
@@ -156,16 +156,16 @@ def begin_step(step: StepRecords) -> bool:
 
     Return whether anything arrives.
 
-    What holds does so in the mean of the step, u- + u+ = 0, both along the rows of its middle:
-    where these turn that is right to second order, and impulses, P (u- + u+) / 2, take no energy
-    and give none. Rigid contacts likewise: their laws are those of u+ + s, with s = u- where they
-    stick or slip on. What bends more in a step than surfaces do is a new corner, which stops.
+    Holding rows hold in the mean of the step, u- + u+ = 0, both along the rows of its middle. If
+    the rows turn, this is right to second order, and the work of impulses, P (u- + u+) / 2, is
+    zero. The laws of rigid contacts apply to u+ + s, with s = u- where they stick or continue to
+    slip. A contact whose rows turn more in a step than surfaces do has met a corner, and stops.
 
-    Friction of a joint likewise: its law is that of u+ + s, with s = u- where it holds, and zero
-    where it slides, so that it stops where a step ends.
+    The law of a joint's friction also applies to u+ + s, with s = u- where it holds, and zero
+    where it slides, so that it stops at the end of a step.
 
-    A mean of zero says nothing of velocities that change sign with each step. Where u- swings
-    about the last step's s, their mean takes its place, if that takes energy: the swing ends.
+    A mean of zero permits velocities that change sign with each step. If u- oscillates about the
+    last step's s, their mean replaces u- if this takes energy: the oscillation ends.
     """
     terms, laws, problem = step.terms, step.laws, step.problem
     contacts, turning, start = step.state.contacts, step.state.turning, step.trial.start
@@ -252,9 +252,9 @@ def begin_step(step: StepRecords) -> bool:
 
 @routine
 def end_step(step: StepRecords) -> None:
-    """Write velocities at the end, how far it is from what was foreseen, and what ends it sooner.
+    """Write velocities at the end, the distance from the prediction, and events that end it early.
 
-    That is a rigid contact that closes, or a joint with friction that stops or reverses.
+    Events are rigid contacts that close, and joints with friction that stop or reverse.
     """
     terms, rows, start = step.terms, step.rows, step.trial.start
     foreseen, contacts = step.state.prediction.foreseen, step.state.contacts
@@ -351,9 +351,9 @@ def turns_over(step: StepRecords, i: int) -> bool:
 
 @routine
 def mark_pushed(step: StepRecords) -> None:
-    """Mark the groups that a contact pushes in a step, or pushed in the one before.
+    """Mark the groups that a contact pushes in a step, or pushed in the previous step.
 
-    Also those of joints whose friction changes in it.
+    Also the groups of joints whose friction changes in it.
     """
     groups, pushed, pushes = step.groups, step.trial.end.pushed, step.problem.pressed
     joins, pressed = groups.joins, step.state.contacts.pressed
@@ -424,8 +424,8 @@ def remember_contacts(step: StepRecords) -> bool:
 def foresee(step: StepRecords, same: bool) -> None:
     """Predict accelerations of the next step, for its bias forces.
 
-    If contacts have just changed, none is known of the groups that they push. Groups that move
-    freely go on, also if a step is shorter for others.
+    If contacts have just changed, the acceleration of the groups that they push is unknown. Groups
+    that move freely continue, also if a step is shorter for others.
     """
     v, end, of_velocity = step.terms.start, step.trial.end, step.groups.of_velocity
     prediction, smooth, h = step.state.prediction, step.trial.smooth, step.trial.h

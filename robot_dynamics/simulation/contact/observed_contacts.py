@@ -55,7 +55,7 @@ class SeenContacts(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """Contacts as they are reported: those that open, then arms that hold (n)."""
+    """Contacts as they are reported: contacts that open, then arms that hold (n)."""
 
     points: Matrix  #: Their positions in the world (n, 3).
     axes: Tensor  #: Their tangents and normals in the world, as rows (n, 3, 3).
@@ -114,13 +114,13 @@ class ObservedContacts:
         self._see_wrenches = see_wrenches.bind(self._terms, arms, seen)
 
     def look(self, q: Array, v: Array, contacts: ContactMemory | None = None) -> ObservedContacts:
-        """Observe a state, which replaces the one before.
+        """Observe a state, which replaces the previous one.
 
         Args:
             q: Positions (nq,).
             v: Velocities (nv,).
-            contacts: Moments of pads, which grasps are open, and where the others closed; by
-                default pads exert none, and all are closed at their places.
+            contacts: Moments of pads, open grasps, and poses at which the others closed; by
+                default pads exert no moments, and all grasps are closed at their places.
         """
         self._q[:], self._v[:], seen = q, v, self.seen
         seen.pads[:], seen.loose[:], seen.rest[:] = (
@@ -300,7 +300,7 @@ def show_contacts(
         terms: At the state.
         arms: Constants of the arms' contacts.
         pushes: Indices of the arms that push.
-        frames: Of the arms' contacts in the object (k, 4, 4): of those that push, then the others.
+        frames: Of the arms' contacts in the object (k, 4, 4): pushing contacts, then the others.
         object_q: Index of the object's position.
         rows: Of contacts.
         seen: Contacts at the state.

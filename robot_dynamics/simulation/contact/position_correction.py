@@ -103,7 +103,7 @@ def close_contacts(
     Args:
         parts: Of the correction.
         step: Whose end is known.
-        correction: Is written; if `open` is known to be nothing, nothing is evaluated.
+        correction: Is written; if `open` is known to be zero, it is not evaluated.
         closes: Whether there are rows that hold.
         potential: Potential energy that `parts.energy` writes (g,) [J].
     """

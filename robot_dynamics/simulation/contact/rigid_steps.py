@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Time steps of arms that hold rigidly, or nothing: stops, brakes, and friction that holds."""
+"""Time steps of arms with rigid grasps or without an object: stops, brakes, holding friction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RigidSteps:
     """Time steps with impulses of a mechanism whose grasps are loop joints.
 
     Attributes:
-        stepping: Takes the steps; its first rows are those of the loops.
+        stepping: Takes the steps; the rows of the loops come first.
 
     Args:
         model: Arms and object, or the arms alone.

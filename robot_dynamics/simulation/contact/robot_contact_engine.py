@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine of robots by themselves with contacts: trees, floating bases and closed loops.
 
-Steps are the ones of scenes (`time_stepping`): impulses satisfy Signorini's and Coulomb's laws,
+Steps are taken as for scenes (`time_stepping`): impulses satisfy Signorini's and Coulomb's laws,
 impacts happen within steps, and loops are rows that hold.
 """
 
@@ -54,10 +54,10 @@ _MOST_STEPS = 1_000_000  # of a period: a minute of them
 class RobotContactEngine(Engine):
     """Moves a robot by itself that has contacts, or joints that friction holds.
 
-    A point deeper than 1 mm in a rigid surface and a contact whose gap is not a number no longer
-    push. Each is logged once, as are a shape or a disc that is as deep, the first impulses that
-    miss the laws of contact by more than 1e-6 of the largest or 1e-5 m/s, and the first step with
-    so many impacts that the last ones do not bounce.
+    A point deeper than 1 mm in a rigid surface and a contact whose gap is NaN no longer push. Each
+    is logged once, as are a shape or a disc that is as deep, the first impulses that miss the laws
+    of contact by more than 1e-6 of the largest or 1e-5 m/s, and the first step with so many
+    impacts that the last ones do not bounce.
 
     Attributes:
         robot: The robot.

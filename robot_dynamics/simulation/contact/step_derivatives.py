@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of time steps with contacts, each contact staying open, sticking or slipping.
+"""Derivatives of time steps whose contacts stay open, sticking or slipping.
 
 Impulses P of a step follow from u = W P + c (see `contact.solver`). With the states of the
 contacts held, a change of the terms changes them by (implicit differentiation)
@@ -70,7 +70,7 @@ class ContactStepDerivatives:
         return np.array([self._model.position_rate(at, e) for e in np.eye(self._model.nv)]).T
 
     def step(self) -> None:
-        """Go on over the step that is tried; must be called before it is accepted.
+        """Differentiate the step that is tried; must be called before it is accepted.
 
         Raises:
             RobotDynamicsError: If a contact changes, or is about to.
@@ -106,7 +106,7 @@ class ContactStepDerivatives:
     def _require_steady(self) -> None:
         """Refuse a step in which a contact opens, closes, begins to slip or stops.
 
-        Likewise a joint with friction that stops or begins to move.
+        Also refuse a step in which a joint with friction stops or begins to move.
         """
         problem, start, end = self._step.problem, self._step.trial.start, self._step.trial.end
         (b, w), P, pressed = self._step.rows, problem.P, self._step.state.contacts.pressed
@@ -172,7 +172,7 @@ class ContactStepDerivatives:
         return found
 
     def _branch(self, k: int, ways: list[tuple[float, Array]], h: float) -> Array:
-        """Return the derivative of the s of a row, which came about in one of several ways."""
+        """Return the derivative of the s of a row, which was found in one of several ways."""
         value, still = float(self._step.trial.start.offset[k]), np.zeros_like(self._bending[k])
         if value == 0.0:
             return still

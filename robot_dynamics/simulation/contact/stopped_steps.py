@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Time steps in which stops take part only while a joint is at one.
+"""Time steps in which stops take part only while a joint is at a stop.
 
 A period is first taken without stops, whose rows would slow each step down, and repeated with them
 if a coordinate is beyond its limit at its end.

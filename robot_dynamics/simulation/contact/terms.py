@@ -15,12 +15,12 @@ a step would oscillate with growing amplitude.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
-D is diagonal except for hinges and lines with damping d, of g^T d g for a rate g v.
+D is diagonal except for hinges and lines with damping d, which add g^T d g for a rate g v.
 
 Rows of J are relative velocities, object less arm, or object less world, in axes of the contact:
-first those of contacts that hold, then the rates of joints with Coulomb friction, and of hinges
-and lines that resist, then for each contact that opens its normal, which separates if positive,
-two tangential ones, and the spin if there are soft fingers.
+first rows of contacts that hold, then the rates of joints with Coulomb friction, and of hinges and
+lines that resist, then for each contact that opens its normal, which separates if positive, two
+tangential ones, and the spin if there are soft fingers.
 """
 
 from __future__ import annotations
@@ -93,15 +93,15 @@ class StepTerms(NamedTuple):
 class SceneTerms:
     """`(q, v, acceleration, force, drag, h) -> StepTerms` of a scene.
 
-    Bias forces are those of the velocity to which `acceleration` leads in half a step; for free
-    bodies it is that of their motion, not of its coordinates. `force` acts on the joints (nv,),
-    `drag` (nv,) is D, h the length of the step [s]. `pressed` (p,) besides are the normal forces
-    of pads; none by default. `near` (s, 3) are the places of points of shapes in the step before,
-    NaN where there was none.
+    Bias forces are evaluated at the velocity to which `acceleration` leads in half a step; for
+    free bodies this is the acceleration of their motion, not of its coordinates. `force` acts on
+    the joints (nv,), `drag` (nv,) is D, h the length of the step [s]. `pressed` (p,) are the
+    normal forces of pads; zero by default. `near` (s, 3) are the places of points of shapes in the
+    previous step, NaN where there was no point.
 
     Args:
         scene: The scene.
-        coulomb: Whether friction of joints holds them at rest, by rows of its own.
+        coulomb: Whether friction of joints holds them at rest, by additional rows.
     """
 
     def __init__(self, scene: Scene | RobotScene, coulomb: bool = False) -> None:
@@ -233,7 +233,7 @@ class SceneTerms:
     def bind_momentum(self, q: Array, v: Array, momentum: Array, wholes: Array) -> Any:
         """Return a function that writes momentum of groups in the world (g, 3), and `wholes`.
 
-        Of mechanisms of which some group may move as a whole.
+        For mechanisms of which some group may move as a whole.
         """
         return self._momentum[0].bind_arrays(self._block, [q, v], [momentum, wholes])
 
@@ -247,7 +247,7 @@ class SceneTerms:
         return self.bind(q, v, *rest, np.zeros(()), *self._none, out=out)
 
     def output(self, **arrays: Array) -> StepTerms:
-        """Return arrays for terms, of which some can be given."""
+        """Return arrays for terms; some can be given."""
         return self._new(**arrays)
 
     def rates(self, at: Sequence[Any], moving: Sequence[Array]) -> dict[str, Array]:

@@ -188,7 +188,7 @@ class TimeStepping:
     def restore(self, saved: SavedMotion) -> None:
         """Set the variables that `saved` returned, here or of a scene with other inertias.
 
-        The energy that other inertias have is no error of steps.
+        The energy difference of other inertias does not count as an error of steps.
         """
         for array, was in zip(self.state.arrays(), saved.state, strict=True):
             array[...] = was
@@ -197,7 +197,7 @@ class TimeStepping:
         self._stepped = False
 
     def take_over(self, other: TimeStepping) -> None:
-        """Go on from the state of steps of a scene with more or fewer contacts at its end."""
+        """Continue from the state of steps of a scene with more or fewer contacts at its end."""
         pairs = [*zip(self.state.arrays(), other.state.arrays(), strict=True)]
         pairs.append((self.step.terms.gaps, other.step.terms.gaps))
         for own, given in pairs:
@@ -252,7 +252,7 @@ class TimeStepping:
         """Refuse a state in which a contact is deep in a rigid surface.
 
         Raises:
-            ArgumentError: If one is: no force would push it out.
+            ArgumentError: If a contact is too deep: no force would push it out.
         """
         terms, laws = self.terms.at(self.q, self.v, self.state.contacts.near), self.step.laws
         depth = np.where(laws.elastic, 0.0, -terms.gaps)
@@ -276,7 +276,7 @@ class TimeStepping:
     def lost(self) -> list[tuple[str, float]]:
         """Return the names and gaps of contacts that could not push in the last step.
 
-        Rigid contacts were too deep; of others the gap was not a number.
+        Rigid contacts were too deep; gaps of others were NaN.
         """
         if not self.step.trial.end.lost and self.fastest < FASTEST:
             return []
@@ -303,7 +303,8 @@ class TimeStepping:
     def wrong_velocity(self) -> float:
         """The largest velocity [m/s] by which contacts missed their laws since the start.
 
-        Beside heavy bodies that is much for light ones, however small in parts of an impulse.
+        A small part of the largest impulse can be a large velocity of a light body beside a heavy
+        one.
         """
         return self.state.error.velocity
 
@@ -472,9 +473,8 @@ class TimeStepping:
         not change. Velocities change by one factor, which removes the energy that the correction
         and the steps added. Elastic contacts give way, along the face a little as well.
 
-        A soft finger that sticks does not spin about the normal while it tilts, which constrains
-        velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
-        correction does not spin it.
+        A soft finger that sticks does not spin about the normal while it tilts. This constrains
+        only velocities: a closed path of tilts may result in a rotation, which is not corrected.
         """
         self._correction.record.known = self._stepped
         self._correction.close()
@@ -511,7 +511,7 @@ class TimeStepping:
         self._parts.accept()
 
     def _impact(self, arriving: Mask, *, bounces: bool, stops: slice = slice(0)) -> None:
-        """Change velocities by the impact of contacts that arrive, or rows that stop, at once."""
+        """Change velocities by the common impact of contacts that arrive, or rows that stop."""
         terms, solver, laws = self.step.terms, self._solver, self.step.laws
         state, contacts, turning = self.state, self.state.contacts, self.state.turning
         self.step.trial.h = self.terms.look(self.q, self.v, 0.0, contacts.near)

@@ -3,7 +3,7 @@
 """Integration of many states at once with a fixed step: one kernel call a step for all of them.
 
 The constraints are chosen at the first state. If a step of a state fails the checks with them,
-that state is integrated separately by `FixedSteps`, from the output before on.
+that state is integrated separately by `FixedSteps`, from the previous output on.
 """
 
 from __future__ import annotations

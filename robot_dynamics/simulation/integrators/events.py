@@ -27,8 +27,8 @@ An event within a step of Euler's and Heun's scheme is found by the interpolatio
 as accurate as steps.
 
 Where no forces meet the laws (Painleve's paradox, as for a rod that slides on its leading tip; or
-contacts wedged in) the integration ends with an error. If several contacts share a load their
-forces are those nearest to the forces before.
+contacts wedged in) the integration ends with an error. If several contacts share a load, their
+forces are as near as possible to the previous ones.
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ class EventSteps:
     def _truly_closing(
         self, step: SchemeStep, closing: list[tuple[float, int]], start: ContactState
     ) -> tuple[list[tuple[float, int]], list[float]]:
-        """Return the contacts that close, and parts of the step that are to be taken without them.
+        """Return the contacts that close, and parts of the step to take without them.
 
         A body that does not accelerate towards a surface that it has just left returns to it only
         by the scheme's error, which is smaller in shorter steps.
@@ -405,7 +405,7 @@ class EventSteps:
     def _impact(self, q: Array, qd: Array, closing: set[int]) -> tuple[Array, Array]:
         """Return the state after an impact, and determine anew which contacts are closed.
 
-        Of all contacts whose gap is zero; those in `closing` are taken for such.
+        The impact includes all contacts whose gap is zero, and those in `closing`.
         """
         self._released = {}
         terms, friction = self._contacts(q, qd), self._contacts.friction
@@ -440,7 +440,7 @@ class EventSteps:
         return self._projected(q, qd)
 
     def _set_closed(self, q: Array, qd: Array, candidates: list[int]) -> None:
-        """Determine which of some contacts stay closed, and which of these slide, and where to.
+        """Determine which of some contacts stay closed, which of these slide, and their direction.
 
         Args:
             q: Positions (nq,).

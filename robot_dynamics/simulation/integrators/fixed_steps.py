@@ -126,7 +126,7 @@ class FixedSteps:
     def advance(
         self, start: float, taken: int, target: int, q: Array, qd: Array
     ) -> tuple[Array, Array]:
-        """Return the state after `target` steps, from the one (nq,), (nv,) after `taken` steps.
+        """Return the state after `target` steps, from the state (nq,), (nv,) after `taken` steps.
 
         Both counted from the time `start` [s].
 
@@ -213,7 +213,7 @@ class FixedSteps:
     def _hard_steps(self, time: float, q: Array, qd: Array, most: int) -> tuple[Array, Array, int]:
         """Return the state after some steps near or at a singular configuration, and their number.
 
-        Several, `most` at most, become one: short steps would end closer to the configuration.
+        Up to `most` steps become one: short steps would end closer to the configuration.
         """
         found = self._method.choice(choose(self._robot, q, self._length))
         present = self._kernels.choice

@@ -97,7 +97,7 @@ class IndependentMotion(ClosedMotion):
         return self.traced(run, "closing_iteration")
 
     def _following(self) -> Program:
-        """The velocities with dependent ones that fulfil K qd = 0, and the pivot."""
+        """The velocities, whose dependent part fulfils K qd = 0, and the pivot."""
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
             K = self.terms(q, [0.0] * self.model.nv, block)[1].loops.K

@@ -81,8 +81,8 @@ def integrate(
     """Integrate the motion of a mechanism from a state; docs/integration.md compares the methods.
 
     "projection" and "stabilised" integrate N states at once, (N, nq) and (N, nv), with one call
-    for each step. A state near a singular configuration is integrated separately. The results are
-    those of single states up to rounding errors.
+    for each step. A state near a singular configuration is integrated separately. The results
+    equal those of single states up to rounding errors.
 
     Friction and damping of tree joints act only as part of `tau`, or in a robot with
     `joint_friction`. With "coulomb" joints stop, hold and begin to move at events, as contacts do.

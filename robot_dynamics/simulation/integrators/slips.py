@@ -1,14 +1,14 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Slip of closed contacts between events: its direction, and when it stops, reverses or begins.
+"""Slip of closed contacts between events: its direction, and its stop, reversal or beginning.
 
 A sliding contact has friction mu P_n against its slip direction, which changes smoothly. Events of
 slip within a step are
 
 - a slip that reaches zero and would reverse: the contact sticks, or slides the other way. A slip
-  that only touches zero is no event, as friction is the same on both sides of that moment;
+  that only touches zero is not an event, because friction is the same before and after it;
 - a sticking contact whose friction reaches its bound: its tangential acceleration is no longer
-  zero. Likewise a contact opens when its normal acceleration is no longer zero.
+  zero. A contact opens when its normal acceleration is no longer zero.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Slips:
         direction: Unit slip directions (m, 2); see `ContactAccelerations.direction`, whose array
             this is, as `fixed` is its `fixed`.
         fixed: Mask of contacts whose direction does not follow their slip within a step (m,).
-        straight: Those of them whose acceleration is along their slip, so that nothing turns it.
+        straight: Fixed contacts whose acceleration is along their slip, which therefore does not
+            turn.
 
     Args:
         accelerations: Of the contacts.
@@ -64,7 +65,7 @@ class Slips:
         return bool(self.direction[i].any())
 
     def sticking(self, closed: Iterable[int]) -> list[int]:
-        """Return those of the closed contacts that stick."""
+        """Return the closed contacts that stick."""
         return [i for i in closed if self._mu[i] > 0.0 and not self.sliding(i)]
 
     def update(self, state: ContactState, again: Callable[[], ContactState]) -> None:
@@ -72,7 +73,7 @@ class Slips:
 
         Args:
             state: Of all contacts at the start of the step.
-            again: Returns the same with the directions that are set by then.
+            again: Returns the state with the new directions.
         """
         size = np.hypot(*state.slip.T)
         slides = self.direction.any(axis=1)
@@ -102,7 +103,7 @@ class Slips:
             turning -= staying
 
     def release_straight(self) -> None:
-        """Let directions follow their slip again that were fixed because it did not turn."""
+        """Release directions that were fixed because their slip did not turn."""
         self.fixed &= ~self.straight
         self.straight[:] = False
 
@@ -127,7 +128,7 @@ class Slips:
     def releases(self, state: ContactState, closed: Iterable[int]) -> dict[int, Array]:
         """Return accelerations (3,) of closed contacts that open or begin to slip [m/s^2].
 
-        Those of contacts that open along the normal alone, of the others along the tangents.
+        For contacts that open only along the normal, for the others along the tangents.
         """
         found: dict[int, Array] = {}
         for i in closed:
@@ -196,7 +197,7 @@ class Slips:
             i: The contact, which slides.
 
         Returns:
-            The part of the step, and whether the slip is zero there; None if it goes on.
+            The part of the step, and whether the slip is zero there; None if the slip continues.
         """
         before, first = self.direction[i], float(np.hypot(*at(0.0).slip[i]))
 

@@ -47,9 +47,9 @@ class ContactEvent(NamedTuple):
     """An event of one contact, or of one joint that Coulomb friction holds.
 
     Attributes:
-        time: When it happens [s].
-        kind: "impact"; "closed": stays closed from then on; "open": is no longer closed; with
-            friction also "stick": slip has stopped, and "slip": slip begins.
+        time: Its time [s].
+        kind: "impact"; "closed": the contact stays closed afterwards; "open": it is no longer
+            closed; with friction also "stick": slip has stopped, and "slip": slip begins.
         name: Name of the contact, or of the joint's freedom.
         before: Rate of the gap before an impact [m/s]; 0.0 for other kinds.
         after: Rate of the gap after an impact [m/s].
@@ -148,7 +148,7 @@ class Trajectory:
 
 
 class IntegrationError(RobotDynamicsError):
-    """An integration cannot continue, or its result would be wrong; the message says why.
+    """An integration cannot continue, or its result would be wrong; the message states the reason.
 
     Attributes:
         time: When it ended [s].

@@ -92,7 +92,7 @@ def test_a_hundred_cells_are_their_single_runs():
 
 @pytest.mark.slow
 def test_limits_of_torque_change_the_internal_force_in_each_cell_alone():
-    """Where heavy objects meet torque limits, the correction is that of the single run."""
+    """At the torque limits of heavy objects the correction equals the single run's."""
     scales = np.linspace(1.0, 1.3, 9)
     narrow = ["safety.effort_fraction=0.79"]
     batch = rd.BatchSimulation(
@@ -134,7 +134,7 @@ def plain():
 
 
 def driven(batch, spoil=None, steps=12):
-    """Return what is seen after some periods of control, spoilt somewhere by the caller."""
+    """Return the state after some periods of control; `spoil` changes torques on the way."""
     batch.reset()
     for k in range(steps):
         torque = batch.control()
@@ -180,7 +180,7 @@ def test_torques_of_the_caller_move_cells_as_they_move_single_ones(plain):
 
 
 def test_torques_of_many_periods_are_taken_at_once(plain):
-    """What is seen at the end is what single steps come to."""
+    """The states at the end equal the states after single steps."""
     plain.reset()
     torque = np.random.default_rng(4).normal(size=(6, 10, 14)) + plain.control()
     torque[3, 2, 0] = np.nan

@@ -101,7 +101,7 @@ def test_rows_of_the_caller_are_followed(trays):
 
 
 def test_planned_faults_end_their_cells():
-    """What goes wrong by plan in the scenario is found in each cell, as in a single run."""
+    """Planned faults of the scenario are found in each cell, as in a single run."""
     fault = "plant.faults=[{kind: position_nan, arm: left, time_s: 0.02}]"
     own = {"plant.object_mass_scale": [1.0, 1.01]}
     batch = rd.BatchSimulation("lift_box", 2, own, overrides=[fault], threads=1)

@@ -200,7 +200,7 @@ def test_a_full_disk():
 
 @pytest.mark.parametrize("error", [MemoryError(), np.linalg.LinAlgError("Singular matrix.")])
 def test_last_resorts(error, monkeypatch, capsys):
-    """What nobody foresaw about numbers and memory is still one sentence and status 2."""
+    """Unforeseen errors of numbers and memory are one sentence and status 2."""
 
     def fail(*arguments, **options):
         raise error
@@ -237,7 +237,7 @@ def test_inspect(capsys, tmp_path):
 
 
 def test_benchmarks_need_a_checkout(tmp_path, monkeypatch, capsys):
-    """Where there are no benchmarks, that is said."""
+    """A missing benchmark folder is reported."""
     monkeypatch.setattr("robot_dynamics.app.command_line.main.share_directory", lambda: tmp_path)
     assert main(["benchmark"]) == 2
     assert "expected a checkout" in capsys.readouterr().err
@@ -302,7 +302,7 @@ def test_interrupted(number):
 
 
 def test_a_lost_terminal(tmp_path):
-    """What was run is written, although the terminal takes no text and sends another signal."""
+    """The run is written although the terminal takes no text and sends another signal."""
     terminal, output = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "robot_dynamics", "simulate", "--output", str(tmp_path / "run")],
@@ -387,7 +387,7 @@ def test_help_describes_xacro_arguments(capsys):
 
 @pytest.fixture(scope="module")
 def controller(run):
-    """Return what the controller alone knows of the first second of a run."""
+    """Return the controller's columns of the first second of a run."""
     own = ("tick", "commanded", "estimated", "reference", "control", "step")
     columns = {n: v[:500] for n, v in run.recording.columns.items() if n.startswith(own)}
     return Recording(columns, run.recording.metadata)
@@ -551,7 +551,7 @@ def test_an_interrupted_write_changes_nothing(tmp_path, end, raised):
 
 
 def completions(line: str, folder: Path) -> list[str]:
-    """Return what a shell is offered to complete a line with."""
+    """Return the completions that a shell offers for a line."""
     pytest.importorskip("argcomplete")
     answer = folder / "answer"
     environment = {
@@ -628,6 +628,6 @@ def test_convert(tmp_path, capsys):
     assert main(["convert", str(arm), str(tmp_path / "arm.sdf")]) == 2
     assert "ending in .urdf, .xml, .yaml or .json" in capsys.readouterr().err
     assert main(["convert", str(mjcf), str(urdf), "--loops", str(loops)]) == 2
-    assert "arm_loops.yaml: is what is to be converted" in capsys.readouterr().err
+    assert "arm_loops.yaml: is the file to convert" in capsys.readouterr().err
     assert main(["convert", str(mjcf), str(mjcf)]) == 2
-    assert "is what is to be converted, expected another file" in capsys.readouterr().err
+    assert "is the file to convert, expected another output file" in capsys.readouterr().err

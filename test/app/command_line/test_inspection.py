@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a description."""
+"""The report on a description."""
 
 import json
 import re
@@ -278,7 +278,7 @@ def test_joints_that_close_loops(tmp_path):
 
 
 def test_a_world_is_inspected_as_a_file_is(arm):
-    """What was placed is shown with its prefixes, and its loops are closed or refused."""
+    """Placed parts are shown with their prefixes; their loops are closed or refused."""
     described = load_description(arm)
     cell = place([Part(described, "a_"), Part(described, "b_", xyz=(0.0, 1.0, 0.0))], "cell")
     inspection = inspect_description(cell)

@@ -134,7 +134,7 @@ def with_mistake(path: str, value: object) -> dict:
 
 @pytest.mark.parametrize(("path", "value"), MISTAKES)
 def test_the_schema_refuses_what_the_decoder_refuses(path, value):
-    """What the decoder refuses the schema refuses as well: kinds, bounds, unknown, missing."""
+    """Schema and decoder refuse the same: kinds, bounds, unknown keys, missing keys."""
     document = with_mistake(path, value)
     assert accepted_by_schema(LIFT_BOX)
     assert not accepted_by_schema(document)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures share, and panels of errors: what was recorded, and what was asked for."""
+"""Elements common to all figures, and panels of errors: recorded and commanded values."""
 
 import sys
 import warnings

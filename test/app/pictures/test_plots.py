@@ -53,7 +53,7 @@ def test_a_stop_is_marked(run, stop, tmp_path):
 
 
 def test_a_run_that_went_wrong_is_drawn(run, tmp_path):
-    """What is not finite leaves a gap and does not keep the rest from being seen."""
+    """Values that are not finite leave a gap; the others are drawn."""
     pytest.importorskip("matplotlib")
     columns = {name: values[:300].copy() for name, values in run.recording.columns.items()}
     for name in ("object_pose", "internal_force", "applied_torque"):
@@ -169,7 +169,7 @@ def test_runs_without_contacts_have_no_panels(run):
 
 
 def test_only_panels_with_something_in_them(recording):
-    """What touches nothing, or cannot slip, has no panel for it."""
+    """Objects that touch nothing, or cannot slip, get no panel of contacts."""
     assert contact_panels(recording) == [contact_force, slip]
     for missing, left in (("contact_force", slip), ("slip_margin", contact_force)):
         columns = {k: v for k, v in recording.columns.items() if k != missing}

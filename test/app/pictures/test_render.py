@@ -55,7 +55,7 @@ def cubes(arrows=()):
 
 
 def red(picture):
-    """Return where a picture is red."""
+    """Return the mask of red pixels."""
     r, g, b = np.moveaxis(picture.astype(int), 2, 0)
     return (r > 90) & (r > 2 * g) & (r > 2 * b)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of a recording: its poses, its forces, its colours."""
+"""The drawn scene of a recording: poses, forces, colours."""
 
 import re
 

@@ -124,7 +124,7 @@ def recording():
 
 
 def test_a_touch_is_found(recording):
-    """Where it begins, how fast, how often it was felt anew, and when it settled."""
+    """Its beginning, its speed, the number of later contacts, and the time of settling."""
     (one,) = touches(recording)
     assert (one.first, one.end, one.contacts, one.settled) == (30, 200, 2, 40)
     assert one.speed == pytest.approx(0.07)
@@ -247,7 +247,7 @@ def test_which_slips_and_warnings_count(recording, slipped, until, lead):
 
 
 def test_of_several_forces_of_a_surface_the_push_counts(recording):
-    """What is wanted of a hole stands before what is wanted of the wall behind it."""
+    """The wall's commanded force follows the hole's in the row; a touch is found on the wall."""
     wanted = recording["reference_contact_force"]
     hole = np.zeros((200, 1))
     columns = {

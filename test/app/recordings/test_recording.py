@@ -32,7 +32,7 @@ def made(ticks, metadata=None, **columns):
 
 
 def test_rows_become_columns():
-    """What is written row by row is found again by name; values never written are NaN."""
+    """Rows are found again as named columns; values never written are NaN."""
     recorder = Recorder({"tick": 0, "q": 3}, 10)
     for tick in range(4):
         recorder.write((tick,), (np.full(3, 0.5 * tick),))
@@ -251,7 +251,7 @@ def test_two_sides_in_two_formats(short, tmp_path):
 
 
 def test_the_folder_of_a_run(short, tmp_path):
-    """What `--output FOLDER` wrote is read by the name of the folder."""
+    """A recording of `--output FOLDER` is read by the name of the folder."""
     save_recording(short, tmp_path / "recording.npz")
     np.testing.assert_array_equal(load_recording(tmp_path)["tick"], short["tick"])
 

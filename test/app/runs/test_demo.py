@@ -218,7 +218,7 @@ def test_on_topics_an_interrupted_run_is_the_beginning_of_the_whole(scenario):
 
 
 def test_a_refused_run_ends_as_in_one_process():
-    """What is refused before anything moves is bad input: status 2 with nodes and without."""
+    """Runs refused before any motion are bad input: status 2 with nodes and without."""
     pytest.importorskip("rclpy")
     scenario = load_scenario("lift_box", ["reference.segments=[{duration_s: 2, move: [0, 0, 3]}]"])
     with pytest.raises(NodeError, match="reference refused at") as raised:

@@ -121,7 +121,7 @@ def test_a_tray_that_is_heavier_than_believed_is_squeezed_harder(correction_limi
 @pytest.mark.slow
 @pytest.mark.parametrize(("friction", "scale"), [(0.0, 1.0), (0.4, 1.2)])
 def test_a_rough_wall_is_wiped_with_a_pad_off_the_middle(friction, scale):
-    """What is estimated is the true force, sliding and sticking, whatever the friction is.
+    """The estimated force is the true one, sliding or sticking, with any friction.
 
     Drag then turns the board as a push would, and both weigh 20 % more than believed. The estimate
     is held to a per cent, as the servo, to 10 % in motion and 2 % at rest, stands on it.

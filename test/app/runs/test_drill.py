@@ -171,7 +171,7 @@ def test_the_table():
     assert "66 %" in lines[2]
     assert "0.30 of 2 N m" in lines[2]
     assert "12 ms" in lines[3]
-    assert "control goes on" in lines[3]
+    assert "control continues" in lines[3]
     assert "FAILED: a torque was 1.2." in lines[4]
 
 
@@ -250,7 +250,7 @@ def test_a_soak(fake, capsys):
 
 
 def test_bad_arguments(fake, capsys):
-    """What is no time, and a folder that is not there, are refused before anything starts."""
+    """Invalid times and missing folders are refused before the start."""
     calls = fake([], 0)
     with pytest.raises(SystemExit):
         main(["drill", "--soak", "-1"])

@@ -250,7 +250,7 @@ def test_by_the_entry_point_of_a_package(hold, tmp_path, monkeypatch):
     ],
 )
 def test_names_that_are_refused(law, expected):
-    """What is missing is named."""
+    """The message names the missing item."""
     with pytest.raises(ControllerError, match=expected):
         rd.simulate("lift_box", overrides=[f"control.law={law}"], allow_code=True)
 

@@ -172,7 +172,7 @@ def test_a_state_is_taken_up_across_a_payload(name, plant):
 
 @pytest.mark.parametrize(("name", "friction"), [("tray", "smooth"), ("lift_box", "coulomb")])
 def test_a_payload_is_no_error_of_steps(name, friction):
-    """What falls with it keeps its velocity, and the balance of energy, when it has come."""
+    """A payload that falls with it keeps its velocity and the balance of energy."""
     changes = ["plant.payloads=[{mass: 3.0, time_s: 0.1}]", f"plant.joint_friction={friction}"]
     sim = rd.Simulation(name, overrides=changes)
     off, speeds = [], []

@@ -94,7 +94,7 @@ ACTING = [key for key in CHANGES if key not in ONLY_IN_TASKS and key[8:] not in 
 
 @functools.cache
 def motion(name, plant, overrides):
-    """Return what is measured, and the object's true motion, over a few periods of a fall."""
+    """Return measurements and the object's true motion over a few periods of a fall."""
     sim = rd.Simulation(name, plant, overrides=list(overrides))
     limits = np.nan_to_num(sim.effort_limits, posinf=0.0)
     seen = []

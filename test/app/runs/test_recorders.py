@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the two sides of a run write down."""
+"""The columns that control and plant record."""
 
 import re
 from dataclasses import replace
@@ -279,7 +279,7 @@ def test_the_limit_of_tilt_is_a_threshold_of_runs_with_soft_fingers(scenario):
 
 
 def test_without_surfaces_there_are_no_columns_of_them():
-    """What is not there is not recorded."""
+    """Columns exist only for existing surfaces."""
     recorder = ContactRecorder({"left": None}, [], 0.01, np.zeros((1, 6)))
     assert set(recorder.columns) == {"contact_wrench", "grasp_slip", "grasp_gap"}
     wrenches, *_ = recorder.values([report("left", ContactMode.HELD, 3.0, used=0.5)])

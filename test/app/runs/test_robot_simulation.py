@@ -85,7 +85,7 @@ def test_it_goes_on_from_a_state_bit_for_bit(start):
 
 
 def test_it_is_named():
-    """What is seen, and what a robot by itself does not have."""
+    """The names of its observations; a robot alone lacks some of them."""
     robot = arm()
     sim = rd.Simulation(robot, period=0.01)
     assert sim.joint_names == ("one", "two")

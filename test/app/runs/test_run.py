@@ -184,7 +184,7 @@ def test_arms_without_numbers(seconds):
     ],
 )
 def test_refused_before_the_first_torque(override, message):
-    """What cannot go well is refused before anything moves, with the reason."""
+    """Impossible tasks are refused before any motion, with the reason."""
     with pytest.raises(RobotDynamicsError) as raised:
         simulate("lift_box", overrides=[override])
     assert message in str(raised.value)

@@ -45,7 +45,7 @@ class Cell:
         self.loop.start_at(self.tick, self.tick, seen.q, seen.qd, seen.wrenches)
 
     def run(self, seconds):
-        """Let time pass."""
+        """Simulate a while."""
         for _ in range(round(seconds / PERIOD)):
             self.step()
 

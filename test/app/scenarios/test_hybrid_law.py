@@ -17,7 +17,7 @@ from robot_dynamics.model import pose
 
 
 def internal_columns(held):
-    """Return where a row of the reference has the internal force."""
+    """Return the columns of the internal force in a row of the reference."""
     return Layout.of(held).reference["internal"]
 
 

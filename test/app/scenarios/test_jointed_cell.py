@@ -83,7 +83,7 @@ def test_an_object_of_two_parts_needs_two_arms():
 
 
 def test_a_run_is_as_long_as_the_fold():
-    """What nodes count their periods by is as long as the plan that the law follows."""
+    """The plan by which nodes count their periods is as long as the plan of the law."""
     for overrides in ([], ["reference.segments=[]"], ["reference.fold=[]"]):
         scenario = load_scenario("fold", overrides)
         law = make_law(scenario)

@@ -75,7 +75,7 @@ def test_postures_of_a_changed_scenario_are_written_out(tmp_path):
 
 
 def test_a_file_without_the_postures_is_not_overwritten(tmp_path, capsys):
-    """What extends another file stays as it is, and the command says so before it searches."""
+    """A file that extends another is kept; the command says so before the search."""
     file = tmp_path / "mine.yaml"
     text = f"# mine\nextends: {shipped_scenarios()['tray']}\nplant:\n  object_mass_scale: 1.1\n"
     file.write_text(text)
@@ -121,7 +121,7 @@ def test_any_posture_is_a_first_start():
 
 
 def test_springs_of_the_first_posture_are_a_reason():
-    """What law and posture do not bear together is no end of the search."""
+    """A law that the first posture does not allow is reported as the reason."""
     springs = "control.impedance.rotational_damping=[20, 1000, 20]"
     with pytest.raises(PostureError, match="rotational_damping about y"):
         find_posture(load_scenario("tray", ["control.law=impedance", springs]), starts=2)

@@ -76,7 +76,7 @@ def test_arms_without_an_object_can_be_held_up(folder, scenario):
 
 
 def test_facts_that_a_real_robot_must_state(folder, scenario):
-    """What drives do without commands, and whether they compensate gravity; a start by hand."""
+    """Drives without commands, their gravity compensation, and a start by hand."""
     (values,) = yaml.safe_load((folder / NODES).read_text()).values()
     facts = values["ros__parameters"]
     assert facts["drives_compensate_gravity"] in (True, False)

@@ -132,7 +132,7 @@ def test_the_folder_of_a_robot_is_its_scenario(folder):
 
 
 def test_a_scenario_extends_another(folder):
-    """What a file leaves out is that of the file it extends."""
+    """Keys missing in a file are taken from the file that it extends."""
     own, base = load_scenario(folder / "own.yaml"), load_scenario("lift_box")
     assert (own.name, own.plant.seed) == ("own", 7)
     assert own.cell == base.cell
@@ -348,7 +348,7 @@ def test_nonsense_is_refused(override, message):
 
 @pytest.mark.parametrize("overrides", ["plant.seed=1", [1], None])
 def test_overrides_are_a_list_of_texts(overrides):
-    """What is something else is refused for what it is."""
+    """Other types are refused by their kind."""
     with pytest.raises(ArgumentError, match="expected a list of"):
         with_overrides(parse_yaml(TEXT), overrides)
 
@@ -362,7 +362,7 @@ def test_overrides_are_a_list_of_texts(overrides):
     ],
 )
 def test_places_in_overrides_are_keys(override, place):
-    """What is inside of an override is named by all keys that lead there, and by no line."""
+    """Positions in an override are named by the keys that lead to them, without lines."""
     document = with_overrides(parse_yaml(TEXT, "f.yaml"), [override])
     with pytest.raises(DescriptionError) as raised:
         decode(_Document, document)

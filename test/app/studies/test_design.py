@@ -105,7 +105,7 @@ def test_blocks_of_a_saltelli_design_differ_in_one_number():
 
 
 def test_overrides_come_back_to_the_last_bit():
-    """What `--set` reads is the value that was drawn."""
+    """The value read by `--set` is the drawn value."""
     vary = {
         "plant.grasp_error.left.xyz": DistributionSettings(normal=(0.0, 1e-3), size=3),
         "plant.object_mass_scale": DistributionSettings(log_uniform=(1e-9, 1e9)),

@@ -36,7 +36,7 @@ def nothing(done, doing):
 
 
 def lost(sentence):
-    """Return what is kept of a sample that ends its process."""
+    """Return the result of a sample that ends its process."""
     return {"lost": sentence}
 
 

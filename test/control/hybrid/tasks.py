@@ -30,12 +30,12 @@ def _arms():
 
 
 def wall(at):
-    """How far the box's front is behind the wall."""
+    """Distance from the box's front to the wall, positive behind it."""
     return at.point((FRONT, 0.0, 0.0)).x - float(BOX[0]) - FRONT - WALL
 
 
 def floor(at):
-    """How far the box is below a floor that it never comes to."""
+    """Depth of the box below a floor that it never reaches."""
     return 0.1 - at.x.z
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 
 @pytest.mark.parametrize(("count", "kind"), GRASPS)
 def test_a_block_is_all_of_it(count, kind):
-    """What was packed is unpacked, each number once."""
+    """Packed constants are unpacked, each number once."""
     system = state_of(count, kind, 6, environment_of(1), np.random.default_rng(3)).system
     layout, distribution = Layout.of(system), ForceDistribution.of_contacts(system)
     block = block_of(system, bare_gains(system), distribution)

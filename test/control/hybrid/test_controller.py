@@ -200,7 +200,7 @@ def test_limits_are_met_in_order(room):
 
 @pytest.mark.parametrize("room", [1.0, 0.1])
 def test_the_internal_force_gives_way_before_the_task(room):
-    """Where a squeeze is too much, the nearest internal force that fits lets all of the task pass.
+    """The nearest internal force that fits replaces an excessive squeeze; the task is kept.
 
     Without correction limit a part is held back. Torques are those of the law with that internal
     force.
@@ -359,7 +359,7 @@ def test_invalid_sensor_values_are_refused_and_discarded():
 
 
 def test_it_offers_what_a_law_offers():
-    """What a step records fills the columns in their order; so do references."""
+    """Records of a step and references fill the columns in their order."""
     control = controller(Plan(1), environment=touching())
     step = control.start(Q, REST)
     ends = np.cumsum(list(control.columns.values()))

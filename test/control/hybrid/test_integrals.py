@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is learned: with gates and bounds, and only from what is known."""
+"""Integrals learn with gates and bounds, and only from known errors."""
 
 from __future__ import annotations
 

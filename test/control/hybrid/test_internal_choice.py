@@ -41,7 +41,7 @@ def planned(squeeze):
 
 
 def margins(row, wrench):
-    """Return how far the contacts are inside their cones with a row's internal force."""
+    """Return the contacts' margins in their cones with a row's internal force."""
     forces = SHARING.contact_forces(wrench, row[OWN])
     return contact_margins(SYSTEM.contacts, forces)
 
@@ -96,7 +96,7 @@ EFFORT = np.full(LAYOUT.joints, 1e3)
 
 
 def task_scale(there, part, effort):
-    """Return how much of a part of the torque fits on top of what is there."""
+    """Return the share of a part of the torque that fits in addition to the given torque."""
     room = np.where(part > 0.0, effort - there, effort + there)[part != 0.0]
     return float(np.clip((room / np.abs(part[part != 0.0])).min(initial=1.0), 0.0, 1.0))
 
@@ -156,7 +156,7 @@ def test_drives_have_what_they_can():
 
 @pytest.mark.parametrize("most", [3.0, 8.1, 10.0, 60.0])
 def test_a_limited_correction_keeps_every_margin(most):
-    """What drives get is within the correction limit, and costs no contact a margin that it has.
+    """The correction stays within its limit and keeps every margin of the contacts.
 
     Contacts of 6 kg need 8 N more than was planned, while a drive asks for another twist.
     """

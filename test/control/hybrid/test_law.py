@@ -209,7 +209,7 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
 
 @pytest.mark.parametrize("ramp", [0.5, 1.0])
 def test_friction_is_compensated_at_the_desired_velocity(ramp, monkeypatch):
-    """What the joints' friction is at the velocity of the servo is added, with the ramp."""
+    """The joints' friction at the servo's velocity is added, with the ramp."""
     state = state_of(2, "rigid", 7, environment_of(0), np.random.default_rng(3))
     step, given = (
         TracedHybridLaw(state.system, compiled=False),

@@ -52,7 +52,7 @@ def test_contact_forces_are_those_that_wrench_sensors_measure(scene):
 
 
 def forces_on_surfaces(scene, *, wrenches, forces):
-    """Return what is felt, with sensors or without."""
+    """Return the measured or estimated forces on the surfaces."""
     state, motion = scene
     given = inputs_of(state, compared_contact=1.5)
     now = instant_of(state, given)

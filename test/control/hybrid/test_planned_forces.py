@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What contacts will have to hold."""
+"""Planned forces in the contacts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HELD = LinkElement("box", 2.0, center=CENTER, inertia=np.diag([0.01, 0.02, 0.03]
 
 
 def system(*surfaces, sliding=()):
-    """Return what plans need to know of a system."""
+    """Return the data of a system that plans need."""
     arms = SimpleNamespace(gravity=(0.0, 0.0, -9.81))
     return SimpleNamespace(
         held=HELD, arms=arms, environment=Environment(surfaces, sliding=sliding)

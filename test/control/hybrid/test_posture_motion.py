@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What spare joints do: stay near their posture, and away from limits and singularities."""
+"""Redundant joints keep near their posture, and away from limits and singularities."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def held(plant, control, state, torque, rows):
 
 @pytest.mark.slow
 def test_no_torque_held_over_that_period_does_better_with_the_same_motion():
-    """Where force errors are largest, half of the change is about the least for that period.
+    """At the largest force errors, half of the change is about the least for that period.
 
     Three arms of six joints, whose motion follows from that of the object: a linear program for
     the minimum of the largest force error over all constant torques of the worst period, from the

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What sensors say is refused if it cannot be true."""
+"""Impossible measurements of sensors are refused."""
 
 from __future__ import annotations
 

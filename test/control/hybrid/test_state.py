@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where everything will be in a moment, and what the centre of mass is to do."""
+"""Predicted states, and the commanded motion of the centre of mass."""
 
 from __future__ import annotations
 

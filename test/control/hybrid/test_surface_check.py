@@ -21,7 +21,7 @@ TIMES = np.linspace(0.0, 2.0, 101)
 
 
 def problems_of(plan, surfaces=(wall,), names=("wall", "floor"), *, pushed=True):
-    """Return what is wrong with a plan."""
+    """Return the problems of a plan."""
     system = system_of(surfaces=surfaces)
     rows = plan.rows(TIMES)
     described = tuple(SurfaceRow(name, pushed) for name in names[: len(surfaces)])

@@ -24,7 +24,7 @@ def checked(plan, system=None, **options):
 
 
 def sentences(found):
-    """Return what is said of a task."""
+    """Return the messages about a task."""
     return " ".join(problem.sentence for problem in found.problems)
 
 

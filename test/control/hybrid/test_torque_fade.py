@@ -36,7 +36,7 @@ def test_a_jump_fades():
 
 
 def test_limits_hold_and_support_stays():
-    """What is added leads to the limits at most; a torque beyond them is not made smaller."""
+    """The addition leads to the limits at most; a torque beyond them is not reduced."""
     fade = TorqueFade(0.002)
     fade.begin(BEFORE - NOW)
     assert sent(fade, np.array([1.5, 2.2])).tolist() == [1.5, -2.2]

@@ -128,7 +128,7 @@ def test_residual_wrenches_of_parts_are_estimated():
 
 
 def test_integrals_rest_without_wrenches_and_while_limits_rule():
-    """What was learned of the force stays, and nothing is added to it."""
+    """The learned force stays, and nothing is added to it."""
     law, start = folding(*LITERAL, "safety.torque_rate=1e9")
     q, qd = moving(law, start, size=0.02)
     law.start(q, 0.0 * qd)

@@ -18,7 +18,7 @@ AT = 1800  # control periods after the beginning: it moves and folds
 
 
 def rows_at(law, number):
-    """Return what both parts are to do, periods after the ramp."""
+    """Return the commanded motion of both parts, some periods after the ramp."""
     row = law._followed.row(law.ramp_ticks + number)
     return row[: law.internal_columns.stop], row[-19:]
 

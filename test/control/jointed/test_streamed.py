@@ -53,7 +53,7 @@ def moved(z):
 
 
 def followed(cell):
-    """Return what both parts were to do at the last step (19,)."""
+    """Return the commanded motion of both parts at the last step (19,)."""
     row = cell.pilot.law._followed.row(cell.tick - 1)
     return row[:19], row[-19:]
 

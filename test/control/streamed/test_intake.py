@@ -133,7 +133,7 @@ def test_impossible_references_are_refused_after_the_check(cell, times, poses, w
 
 
 def test_invalid_references_are_refused_at_once(cell):
-    """What is no reference at all, with one sentence each."""
+    """Invalid references are refused with one sentence each."""
     with pytest.raises(TrajectoryError, match="is not finite"):
         cell.follow([0.0], [np.full(7, np.nan)])
     with pytest.raises(TrajectoryError, match="its time is 3 s ago"):

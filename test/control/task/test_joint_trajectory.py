@@ -194,7 +194,7 @@ class Bench:
         return Now(self.tick * PERIOD, q, np.zeros(2), None, np.zeros(2))
 
     def run(self, seconds):
-        """Let time pass; return the positions of the reference (n, 2)."""
+        """Simulate a while; return the positions of the reference (n, 2)."""
         found = []
         for _ in range(round(seconds / PERIOD)):
             self.tick += 1

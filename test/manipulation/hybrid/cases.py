@@ -140,7 +140,7 @@ def in_paper_order(system, forces):
 
 
 def from_paper_order(system, forces):
-    """Return what `in_paper_order` takes."""
+    """Return the inverse of `in_paper_order`."""
     order = in_paper_order(system, np.arange(len(forces), dtype=float)).astype(int)
     result = np.empty(len(forces))
     result[order] = forces

@@ -39,7 +39,7 @@ def around(kind, count, limits=None, radius=0.1):
 
 
 def held_by(contacts, mass=2.0, center=(0.0, 0.0, 0.0)):
-    """Return what force distributions need to know of a system."""
+    """Return the data of a system that force distributions need."""
     points = np.array([contact.pose[:3, 3] for contact in contacts])
     length = float(np.mean(np.linalg.norm(points - points.mean(axis=0), axis=1))) or 1.0
     return SimpleNamespace(

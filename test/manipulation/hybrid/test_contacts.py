@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What contacts can transmit, and grasps that cannot hold an object."""
+"""Wrenches that contacts can transmit, and grasps that cannot hold an object."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_lines_along_one_axis_do_not_hold():
     ],
 )
 def test_grasps_that_do_not(kind, count, rank, free):
-    """What cannot be controlled is said: two points leave the rotation about their line."""
+    """Uncontrollable motions are named: two points leave the rotation about their line."""
     with pytest.raises(RobotDynamicsError, match=free) as error:
         require_force_closure(grasp_of(kind, count), 0.1)
     assert f"spans {rank} of 6" in str(error.value)

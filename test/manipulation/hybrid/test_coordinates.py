@@ -26,7 +26,7 @@ def terms(settings, x, R, twist=(0.0,) * 6):
 
 
 def test_a_point_along_a_direction():
-    """How far it is along the direction, of length one; about the centre of mass."""
+    """Its displacement along the unit direction; about the centre of mass."""
     along = np.array([0.0, 3.0, 4.0])
     point, x = np.random.default_rng(1).standard_normal((2, 3))
     settings = CoordinateSettings(along=tuple(along), point=tuple(point))

@@ -38,7 +38,7 @@ def test_it_moves_as_is_wanted_with_the_least_change():
 
 @pytest.mark.parametrize("smallest", [1e-2, 1e-4, 1e-8, 0.0])
 def test_near_singularities_it_says_what_is_missing(smallest):
-    """What is reported as missing is missing; joints stay slow, at the singularity itself too.
+    """Missing motions are reported; joints stay slow, also at the singularity itself.
 
     The direction that is lost is where a component of one per cent of what is wanted lies.
     """

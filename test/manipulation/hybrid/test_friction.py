@@ -90,7 +90,7 @@ def test_the_used_friction_of_one_wrench_is_that_of_many(cone):
 
 @pytest.mark.parametrize(("cone", "sides"), [(POINT, 8), (POINT, 16), (FINGER, 8), (FINGER, 16)])
 def test_planes_are_inside_and_give_away_what_they_say(cone, sides):
-    """What they admit has the margin; what they refuse has no friction left beyond their error."""
+    """Admitted forces have the margin; refused ones are within the planes' error of the cone."""
     margin = 0.2
     w = wrenches(20000)
     w[:, 5] = np.abs(w[:, 5]) * 3.0

@@ -63,7 +63,7 @@ def test_blocked_motion_is_that_of_the_terms(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_residuals_change_at_the_blocked_velocities(kind):
-    """Where contacts are on positions, the residual's rate is what the tool moves by.
+    """With contacts on positions, the residual changes at the tool's velocity.
 
     Central differences over 1e-5 rad are right to 1e-10, and lose 1e-11 to rounding.
     """

@@ -20,7 +20,7 @@ from robot_dynamics.model.parameters import parameters_of
 
 
 def seen_from(state, before, twist, period):
-    """Return what the observer says at a state, from a place and a twist before."""
+    """Return the observer's estimate at a state, from an earlier pose and twist."""
     system, maps = state.system, ObserverMaps.of(state.system)
     arms = ArmState.of(
         system.passive_joints, state.q.tolist(), state.qd.tolist(), parameters_of(system.arms)
@@ -45,7 +45,7 @@ def truth(state):
 
 @pytest.mark.parametrize(("count", "kind"), GRASPS)
 def test_it_finds_the_object_from_afar(count, kind):
-    """Where positions determine it, a guess that is off does not matter after some steps."""
+    """If positions determine it, a wrong guess does not matter after some steps."""
     state = state_of(count, kind, 7, environment_of(0), np.random.default_rng(7))
     R, x, twist = truth(state)
     maps = ObserverMaps.of(state.system)
@@ -98,7 +98,7 @@ def test_velocities_tell_what_positions_do_not():
 
 
 def _observed(points, arms, place, twist, period, maps, velocity):
-    """Return what the observer says if the contacts' velocities make a twist."""
+    """Return the observer's estimate if the contacts' velocities make a twist."""
     where = "robot_dynamics.manipulation.hybrid.object_observer.contact_velocity"
     with patch(where, return_value=[1.0]):
         return estimate_from_arms(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What contacts must make on the object."""
+"""The wrench that contacts must exert on the object."""
 
 from __future__ import annotations
 

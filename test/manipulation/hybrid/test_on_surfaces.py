@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What surfaces leave of a motion, and the forces that a motion tells."""
+"""Motions that surfaces leave free, and forces estimated from a motion."""
 
 from __future__ import annotations
 

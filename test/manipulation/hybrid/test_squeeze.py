@@ -71,7 +71,7 @@ def test_no_smaller_squeeze_holds_three_points(seed):
 
 
 def test_a_wish_that_holds_is_granted():
-    """What is inside all cones is taken as it is; less is raised to what holds."""
+    """Internal forces inside all cones are kept; smaller ones are raised until they hold."""
     distribution, squeeze = squeezing(facing("soft finger", FINGER))
     target = np.zeros(len(distribution.names))
     target[distribution.names.index("squeeze")] = 60.0
@@ -97,7 +97,7 @@ def test_in_the_loop_it_is_the_same():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_correction_limit_is_kept_with_the_margins(seed):
-    """What is within it is found as without; else another one that holds, or none."""
+    """The best force within the limit is kept; else another that holds is found, or no force."""
     distribution, squeeze = squeezing(around("frictional point", 3, POINT))
     rng, count = np.random.default_rng(seed), len(distribution.names)
     refused = 0

@@ -113,7 +113,7 @@ def test_a_singular_arm_is_told_by_its_pivot():
 @pytest.mark.parametrize("kind", OBJECT_JOINTS)
 @pytest.mark.parametrize("left", [0.0, 1e-3])
 def test_near_a_singularity_parts_lag_as_the_joint_allows(kind, left):
-    """What remains of the joints' change and the parts' lag is the least that keeps them together.
+    """Joint changes and the parts' lag are the least that keep the parts together.
 
     An arm has lost a direction but for a share. The constraint of the object's joint is exact, and
     the motion is that of an optimisation with it, to 1e-6 of its size.

@@ -157,7 +157,7 @@ def test_parts_carry_over_to_the_engine():
 
 @pytest.mark.parametrize("kind", OBJECT_JOINTS)
 def test_motions_that_the_joint_allows(kind):
-    """What the parts do relative to each other is made of them, and of as many as are free."""
+    """They make up all relative motions of the parts, one for each free direction."""
     free = {"spherical": 3, "universal": 2, "revolute": 1, "prismatic": 1, "fixed": 0}[kind]
     for _, terms, _, _ in regular_states(kind, (6, 6)):
         assert terms.joint_motions.shape == (6, free)

@@ -45,7 +45,7 @@ def test_degrees_of_freedom(rng, kind, joints, freedoms):
 
 
 def test_the_arms_alone_have_no_object(rng):
-    """What the parts weigh is in the whole and not in the arms."""
+    """The parts' weight is in the whole and not in the arms."""
     system = random_system(rng, "spherical")
     for part in system.parts:
         whole, arm = (m.bodies[part.body].inertia for m in (system.model, system.arms))

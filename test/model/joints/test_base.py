@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all joint types have in common."""
+"""Properties of all joint types."""
 
 import pickle
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ def test_coasting_moves_a_point_straight_while_the_body_turns(kind, rng):
     there, after = kind.coast(q, qd, 0.7, center)
 
     def seen(q, qd):
-        """Return where the point is, and its velocity."""
+        """Return the position and the velocity of the point."""
         X, small = kind.transform(q), 1e-6
         places = []
         for time in (0.0, small, -small):
@@ -196,7 +196,7 @@ def test_whole_turns_of_coordinates_follow_the_guess(kind, rng):
 
 
 def test_screws_and_pinions_know_their_turns():
-    """How far they have moved tells the turns, whatever is near."""
+    """Their displacement tells the turns, independent of the position `near`."""
     for kind in (Helical(0.3), Helical(-0.01), RackAndPinion(0.4)):
         for angle in (17.0, -40.0, 3.2):
             (found,) = kind.coordinates(kind.transform([angle]))

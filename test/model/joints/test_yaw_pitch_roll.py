@@ -25,7 +25,7 @@ def test_the_angles_are_intrinsic_z_y_x(rng):
 
 @pytest.mark.parametrize("pitch", [-8.1, -2.0, -1.5, 0.0, 1.5, 2.0, 4.7, 7.0])
 def test_two_triples_tell_a_placement(pitch):
-    """What the placement tells has a pitch below 90 degrees, and is the same placement."""
+    """Angles from the placement have a pitch below 90 degrees, and give the same placement."""
     kind, q = YawPitchRoll(), [0.4, pitch, -0.7]
     told = kind.told_by_placement(q)
     assert abs(told[1]) < np.pi / 2

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What other nodes do to the controller, on the wall clock.
+"""Disturbances of the controller by other nodes, on the wall clock.
 
 Apart from the hazards in lockstep: a module has a ROS domain of its own, and in a domain there can
 be one session at a time, because its nodes have the names of every other's.

@@ -86,7 +86,7 @@ def test_the_fallback_comes_in_the_same_period(trial, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["stop in mid-air, then on", *_others("stop in mid-air, then back")]
+    "name", ["stop in mid-air, then resumed", *_others("stop in mid-air, then put down")]
 )
 def test_a_stopped_run_goes_on(trial, name):
     """Control stops, is reset and starts where the object is, without a step of a torque."""
@@ -140,7 +140,7 @@ def test_bounds(tmp_path):
         "controller killed with -9": pytest.approx(0.254),
         "guard killed": 0.05,
     }
-    assert gap_bound_s(BY_NAME["both suspended, guard first to go on"], session, period) is None
+    assert gap_bound_s(BY_NAME["both suspended, guard continues first"], session, period) is None
 
 
 def test_invalid_commands_are_found():

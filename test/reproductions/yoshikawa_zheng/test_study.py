@@ -75,7 +75,7 @@ def test_perfect_records_have_no_errors(number):
 
 
 def test_steady_errors_leave_steps_out_and_transients_are_timed():
-    """What is off for 20 ms after a step is a transient of 20 ms and no steady error."""
+    """An error that lasts 20 ms after a step is a transient of 20 ms and no steady error."""
     record = record_of(1)
     press = record.press.copy()
     after = (record.time > 0.27 + 1e-9) & (record.time < 0.29 + 1e-9)

@@ -536,7 +536,7 @@ def test_drives_work_is_energy_and_losses():
 
 
 def test_open_contacts_do_not_pull():
-    """Where the nearest point of a shape that pushed is another one now, which is open by 5 mm."""
+    """The nearest point of a shape that pushed is now another one, open by 5 mm."""
     ball = ShapeContact("ball", Solid.sphere("body", 0.1), Solid.plane("world"), Material(0.5))
     sim = rd.Simulation(floating(), contacts=[ball], q=at(0, 0, 0.1))
     sim.step(np.zeros(6))
@@ -551,7 +551,7 @@ def test_open_contacts_do_not_pull():
 
 @pytest.mark.parametrize(("push", "step"), [(0.0082, 5e-4), (0.0078, 1e-3)])
 def test_boxes_that_lie_on_one_another_come_to_rest(push, step):
-    """What is left of velocities does not swing from step to step."""
+    """The remaining velocities do not alternate from step to step."""
     size = np.array([0.015, 0.05, 0.1])
     names = ["a", "b", "c"]
     inertia = np.diag([1.0, 0.8, 0.2]) * 4e-5

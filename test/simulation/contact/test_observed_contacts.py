@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of contacts is in the frames that it says."""
+"""Observations of contacts are in the stated frames."""
 
 from __future__ import annotations
 

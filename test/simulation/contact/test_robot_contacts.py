@@ -134,7 +134,7 @@ def test_a_coin_that_falls_flat_stays_on_the_floor(caplog):
 
 @pytest.mark.parametrize("stiffness", [np.inf, 1e4])
 def test_a_surface_that_ends_is_told(caplog, stiffness):
-    """Where a point slides to there is no square root: the gap is not a number from there on."""
+    """Beyond the surface's end there is no square root: the gap is NaN from there on."""
     material = Material(0.0, stiffness=stiffness, restitution=0.5)
     foot = PointContact(
         "foot", "body", surface=lambda p: sqrt(0.01 - p.x) - 0.1 - p.z, material=material
@@ -757,7 +757,7 @@ def test_unilateral_loop_joints_let_go(reverse):
 
 
 def test_a_unilateral_loop_joint_of_another_type_is_refused():
-    """What becomes of its other rows where it opens is not known."""
+    """The behaviour of its other rows in the open state is undefined."""
     body = LinkElement("body", 2.0, (0, 0, 0), np.eye(3))
     joint = JointElement("free", "floating", "world", "body")
     loop = LoopElement("touch", "spherical", "world", "body", unilateral=True)
@@ -851,7 +851,7 @@ def test_states_of_other_kinds_of_contacts_are_refused():
 
 
 def test_states_share_nothing():
-    """What is written into one observation does not reach other simulations or states."""
+    """A change of one observation does not reach other simulations or states."""
     one, other = (
         rd.Simulation(floating(), contacts=corners(HALF), q=at(0, 0, 0.05)) for _ in range(2)
     )

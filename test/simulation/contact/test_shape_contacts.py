@@ -294,7 +294,7 @@ def test_a_bullet_bounces_off_a_thin_plate(speed):
 
 
 def test_a_bullet_beside_a_plate_goes_on():
-    """What passes by a millimetre above a thin plate, at 300 m/s, is neither stopped nor late."""
+    """A body 1 mm above a thin plate, at 300 m/s, is neither stopped nor late."""
     plate = Solid.box("world", (1.0, 1.0, 1e-3), pose((0, 0, -5e-4)))
     contact = ShapeContact("ball", Solid.sphere("body", 5e-4), plate)
     q, qd = at(-1.0, 0, 1.6e-3), [0, 0, 0, 300.0, 0, 0]

@@ -155,7 +155,7 @@ def test_a_grazing_contact_does_not_spoil_other_rows():
 
 
 def test_a_damper_stops_at_most():
-    """What comes in a step stops in it; what it bears besides is borne as slowly as ever."""
+    """It stops the motion into the surface within the step; further loads sink in as slowly."""
     h, mass, speed = 1e-3, 2.0, 0.3
     of = law(1e-3, damping=1e8, most=2.0 * mass / h)
     of.K[0] = 0.0
@@ -250,7 +250,7 @@ def test_a_patch_relaxes_after_the_body_has_left():
 
 
 def test_a_body_falls_freely_into_a_patch_that_is_deeper():
-    """What is stored there is the patch's; the body does not pay for it."""
+    """The stored energy is the patch's; the body does not supply it."""
     slow = Material(MU, stiffness=K, damping=1e6)
     sim = point_mass(height=0.0, qd=[0, 0, 0, 0, 0, -0.1], material=slow, period=1e-3)
     motion, deep = sim._plant.engine.stepping, 5e-3
@@ -474,7 +474,7 @@ def test_stiffness_does_not_change_while_something_is_stored():
 
 
 def test_dampers_keep_their_part_of_the_critical_one():
-    """Where springs are taken as softer: what falls bounces as from one that is resolved."""
+    """If a step softens the springs, a body bounces as from springs that are resolved."""
     left = []
     for stiffness in (1e6, 1e8, 1e10):
         material = Material(0.0, stiffness=stiffness, damping=0.4 * np.sqrt(stiffness))

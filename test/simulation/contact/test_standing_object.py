@@ -156,7 +156,7 @@ def test_fingers_that_close_on_a_free_box_conserve_momentum(make):
 
 
 class Carried(NamedTuple):
-    """What was seen at the end of each period."""
+    """Observations at the end of each period."""
 
     time: np.ndarray
     height: np.ndarray  #: Of the box [m].

@@ -42,7 +42,7 @@ WALLS = {"rigid": np.inf, "1e4 N/m": 1e4, "1e5 N/m": 1e5}
 
 
 class Seen(NamedTuple):
-    """What was seen at the end of each period."""
+    """Observations at the end of each period."""
 
     time: np.ndarray
     force: np.ndarray
@@ -118,7 +118,7 @@ def touch_down(stiffness, *, literal):
 
 
 def settled(seen):
-    """Return how long after the first touch the force was last wrong by 2 %, before the slide."""
+    """Return the time from first touch to the last force error above 2 %, before the slide."""
     before = seen.time < SLIDE
     first = seen.time[np.argmax(seen.force > 0.0)]
     wrong = seen.time[before & (seen.time >= first) & (np.abs(seen.force - FORCE) > 0.02 * FORCE)]

@@ -40,7 +40,7 @@ def tree():
 
 
 def one_by_one(robot, q, qd, tau=None, **options):
-    """Return what a loop over the states returns; `tau` has a row of each."""
+    """Return the results of a loop over the states; `tau` has a row of each."""
     rows = [None] * len(q) if tau is None else tau
     return [integrate(robot, *s, 0.1, tau=t, **options) for *s, t in zip(q, qd, rows, strict=True)]
 

@@ -315,7 +315,7 @@ def test_points_are_seen_that_go_half_of_their_way_through(aside):
 
 
 def test_events_that_accumulate_are_told():
-    """What goes back and forth 1e7 times a second, in steps of 100 s."""
+    """A body that alternates between two stops 1e7 times a second, in steps of 100 s."""
     robot, limits = slide(1e-7)
     words = "100 events of 'rail lower', 'rail upper' follow each other in 1e-05 s; expected"
     with pytest.raises(IntegrationError, match=words):

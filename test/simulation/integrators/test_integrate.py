@@ -136,9 +136,7 @@ def test_one_turn_takes_the_time_of_the_quadrature():
      ("independent", 4, 0.004)],
 )  # fmt: skip
 def test_correction_falls_with_the_order(method, order, step):
-    """What projection takes away falls with the power order + 1 of the step: it hides no wrong
-    k. So does the gap that dependent coordinates are predicted with.
-    """
+    """Correction and prediction gap fall with the power order + 1 of the step."""
     motion = turning_four_bar()
     corrections = [
         integrate(*motion, 0.48, outputs=1, order=order, step=h, method=method).effort.correction

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a trajectory says of itself is computed from its states, and changes with them."""
+"""Results of a trajectory are computed from its states, and change with them."""
 
 from __future__ import annotations
 

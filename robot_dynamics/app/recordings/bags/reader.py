@@ -76,7 +76,7 @@ def read_bag(path: str | Path) -> Recording:
 
 @contextlib.contextmanager
 def _limited(most: int) -> Iterator[None]:
-    """Bound what this process allocates and writes, where the system can [bytes].
+    """Limit the memory and the files of this process, if the system can [bytes].
 
     Libraries below the reader unpack compressed parts at once, whatever their size.
     """

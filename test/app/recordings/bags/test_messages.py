@@ -13,7 +13,7 @@ from robot_dynamics.app.recordings.recording import RecordingError
 
 
 def test_bytes_are_those_of_ros():
-    """What rclpy reads of our bytes is what was written, and its bytes say the same."""
+    """rclpy reads our bytes as the written message and writes the same bytes."""
     pytest.importorskip("rosbags", reason="rosbags is not installed")
     serialization = pytest.importorskip("rclpy.serialization", reason="ROS 2 is not installed")
     from geometry_msgs.msg import WrenchStamped
@@ -56,7 +56,7 @@ def test_names_of_types():
 
 
 def test_without_rosbags(monkeypatch):
-    """What to install is said."""
+    """The message names the package to install."""
     monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
     with pytest.raises(RecordingError, match=r"robot_dynamics\[bags\]"):
         require_rosbags()

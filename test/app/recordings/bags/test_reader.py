@@ -105,7 +105,7 @@ def test_the_last_run_counts(short, tmp_path):
 
 
 def test_part_of_the_topics(short, tmp_path):
-    """What was not recorded is not there; without commands the joint states give the periods."""
+    """Missing topics are left out; without commands the joint states give the periods."""
     folder = recorded(tmp_path / "bag", short, StoragePlugin.MCAP, only=("joint_states",))
     again = read_bag(folder)
     assert set(again.columns) == {"tick", "time", "joint_position", "joint_velocity"}

@@ -109,7 +109,7 @@ def test_twist_of_an_odometry_is_in_the_body(messages, short):
 
 
 def test_a_full_disk_leaves_nothing(short, tmp_path, monkeypatch):
-    """What cannot be written is said in a sentence; no half file stays, and an old one does."""
+    """A failed write is one sentence; it leaves no half file and keeps an old one."""
     path = tmp_path / "run.mcap"
     path.write_bytes(b"older")
 
