@@ -28,6 +28,9 @@ def _initialize() -> None:
     # Without optimisation, LLVM selects instructions by a method that does not know fused products
     # and hands them to the other one: together they take twice as long.
     binding.set_option("", "-fast-isel=false")
+    # In long functions LLVM merges thousands of loads into one list, with time that grows with the
+    # square of their number. Code is the same with short lists.
+    binding.set_option("", "-combiner-tokenfactor-inline-limit=4")
 
 
 def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:
@@ -59,6 +62,8 @@ def object_code(
     if optimised:
         options = binding.create_pipeline_tuning_options(speed_level=opt_level)
         options.loop_vectorization = options.slp_vectorization = True
+        # Contact steps compile in half the time without it, and run 2 to 4 % faster.
+        options.loop_unrolling = False
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
     return bytes(machine.emit_object(module))

@@ -18,13 +18,16 @@ from robot_dynamics.compile.ports import Ports
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.simplification import Node, drop_unused, operands
 
+# Least share of the operations that is worth a preparation: it copies the whole program.
+_LEAST_SHARE = 1e-3
+
 
 class Prepared(NamedTuple):
     """A program in two parts.
 
     Attributes:
         preparation: Program from the parameter block, as its only input, to the block of prepared
-            values; None if there are none and the remainder is the program itself.
+            values; None if there are few or none and the remainder is the program itself.
         remainder: The program with the block of prepared values as its parameter block.
         slots: For every slot of the program the slot of the remainder that holds its value.
     """
@@ -101,9 +104,9 @@ class _Splitter:
             elif node.operation != INPUT and all(self.early[i] for i in operands(node)):
                 self.early[index] = True
                 self.number[index] = self.before.copy(node, self.number)
-        if not any(node.operation == CALL for node in program.nodes) and all(
-            node.operation in (INPUT, CONSTANT) for node in self.before.nodes
-        ):
+        prepared = sum(node.operation not in (INPUT, CONSTANT) for node in self.before.nodes)
+        few = prepared == 0 or prepared < _LEAST_SHARE * len(program.nodes)
+        if few and not any(node.operation == CALL for node in program.nodes):
             return Prepared(None, program, list(range(len(program.slots))))
         calls: dict[int, tuple[Prepared, int]] = {}
         for index, node in enumerate(program.nodes):

@@ -24,6 +24,9 @@ from robot_dynamics.compile.writer import Writer
 
 #: Words of a function of up to four pointers, and its arguments; its result is ignored.
 CALL_WORDS = 5
+# LLVM's time grows faster than the length of a function, so that longer ones are not put into
+# those that call them [characters].
+_LONG = 8000
 _ALIGN = {"double": 8, "i64": 8, "i8": 1, "i1": 1}
 _FLOAT = {ast.Add: "fadd contract", ast.Sub: "fsub contract", ast.Mult: "fmul contract",
           ast.Div: "fdiv"}  # fmt: skip
@@ -198,8 +201,10 @@ class _Body:
                 signature += [f"{pointer} %{name}.a", *map("i64 {}".format, self._arrays[name][1])]
             else:
                 signature += self._calls.get(name) or [f"{NUMBERS[kind]} %{name}.a"]
-        head = f"define internal {self.result} @{of.__name__}({', '.join(signature)}) nounwind {{"
-        self.text = "\n".join([head, "entry:", *locals_, *self._writer.lines, "}"])
+        body = "\n".join(["entry:", *locals_, *self._writer.lines, "}"])
+        inline = "noinline " if len(body) > _LONG else ""
+        head = f"define internal {self.result} @{of.__name__}({', '.join(signature)})"
+        self.text = f"{head} {inline}nounwind {{\n{body}"
 
     def _declare(self, name: str, kind: str) -> None:
         """Add a parameter, or a field of a record as one."""

@@ -138,3 +138,20 @@ def test_outputs_may_all_be_prepared():
     program = trace(lambda x, p: {"y": [p[0] * p[1], p[0]]}, "f", {"x": 2}, parameters=3)
     check(program, P)
     assert prepare(program).remainder.operation_counts() == {}
+
+
+@pytest.mark.parametrize(("turns", "splits"), [(900, True), (1100, False)])
+def test_little_of_a_long_program_is_not_prepared(turns, splits):
+    """One product of parameters is prepared in 901 operations, and not in 1101."""
+
+    def f(x, p):
+        y = x
+        for _ in range(turns // 2):
+            y = y * y + 1.0
+        return {"y": y + p[0] * p[1]}
+
+    program = trace(f, "long", {"x": ()}, parameters=2)
+    parts = prepare(program)
+    assert (parts.preparation is not None) == splits
+    (found,) = evaluate(parts, [0.3], P[:2])
+    np.testing.assert_array_equal(found, program.evaluate(0.3, parameters=P[:2])[0])
