@@ -375,8 +375,10 @@ def panels_of(recording: Recording) -> list[Panel]:
     """Return the panels of a run, without those of errors."""
     if not recording.metadata.get("holds_object", True):
         return [_joint_motion, _torques]
-    contacts = [draw for draw in contact_panels(recording) if draw is not holding_errors]
-    return [*_MOTION_PANELS, *contacts]
+    left_out = {holding_errors}
+    if not recording["internal_force"].shape[1]:  # as on topics
+        left_out.add(_internal_force)
+    return [draw for draw in (*_MOTION_PANELS, *contact_panels(recording)) if draw not in left_out]
 
 
 def _reference(ax: Any, time: Array, values: Array, label: str | None) -> Any:

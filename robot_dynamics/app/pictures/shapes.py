@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.pictures.figures import BLUE, GREEN, ORANGE, VERMILION
+from robot_dynamics.app.pictures.figures import GREEN, VERMILION
 from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.app.scenarios.surfaces import PLANE_SIZE_M
 from robot_dynamics.arrays import Array
@@ -27,7 +27,6 @@ from robot_dynamics.scalar.derivatives import jacobian
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
 
-
 def rgba(color: str, alpha: float = 1.0) -> Color:
     """Return red, green, blue and alpha in [0, 1] of a colour such as "#0072B2"."""
     r, g, b = (int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
@@ -36,7 +35,8 @@ def rgba(color: str, alpha: float = 1.0) -> Color:
 
 FORCE_SCALE = 0.003  # length of an arrow [m/N]
 MOMENT_SCALE = 0.03  # [m/(N m)]
-FORCE_COLOR, MOMENT_COLOR, PUSH_COLOR = rgba(VERMILION), rgba(BLUE), rgba(ORANGE)
+# Arrows: stronger than the colours of curves, to stand out from robots and wood.
+FORCE_COLOR, MOMENT_COLOR, PUSH_COLOR = rgba("#D93326"), rgba("#3359D9"), rgba("#8E24AA")
 SAFE_COLOR, USED_COLOR = rgba(GREEN), rgba(VERMILION)  # friction cones, bars
 SHORTEST_ARROW = 0.005  # shorter arrows are not drawn [m]
 TILE = 0.5  # side of a floor tile [m]

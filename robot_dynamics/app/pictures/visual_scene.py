@@ -54,6 +54,7 @@ from robot_dynamics.robot import Robot
 Role = Literal["robot", "object", "reference", "surface", "cone"]
 
 _MOST_INSTANTS = 1_000_000  # of a scene: eleven hours at 25 pictures a second
+_MOST_ROWS = 600  # of a run that goes on
 _CONE = 0.1  # length of friction cones [m]
 _CONE_ALPHA = 0.55
 _HIDDEN = -100.0  # height of what is not shown, far below the ground [m]
@@ -129,7 +130,7 @@ class VisualScene:
         contacts: Grasps that can part from the object, and surfaces.
         frames: Poses in the world of all links and the object (N, 4, 4), by name.
         tools: Names of the frames of tools and object.
-        pushable: Names of the links, and of the object's parts, that an external force can move.
+        pushable: Names of the bodies that an external force can move.
         charts: Curves of the run.
     """
 
@@ -222,6 +223,27 @@ def scene_of_recording(
     return cell.scene(recording, rows, every[0] + interval * np.arange(count))
 
 
+class History:
+    """Rows of a run that goes on, for its charts: at most 600, every other one is dropped then."""
+
+    def __init__(self) -> None:
+        self._rows: list[Recording] = []
+
+    def extended(self, row: Recording) -> Recording:
+        """Return all rows so far as a recording.
+
+        Args:
+            row: A recording of one row, of the same columns as the others.
+        """
+        if len(self._rows) >= _MOST_ROWS:
+            del self._rows[1::2]
+        self._rows.append(row)
+        columns = {
+            name: np.concatenate([one.columns[name] for one in self._rows]) for name in row.columns
+        }
+        return Recording(columns, row.metadata)
+
+
 class RecordedCell:
     """Scenes of recordings of one cell: its bodies are read once.
 
@@ -291,9 +313,15 @@ class RecordedCell:
             _contacts(cell, recording, columns),
             {**links, **parts},
             (*(arm.tool for arm in cell.arms), *parts),
-            (*(link.name for link in self._robot.model.links if link.body != WORLD), *parts),
+            self._pushable(recording),
             charts_of(recording),
         )
+
+    def _pushable(self, recording: Recording) -> tuple[str, ...]:
+        """Return the names of links that move, and of the object if it is held."""
+        held = recording.metadata.get("holds_object", True)
+        links = [link.name for link in self._robot.model.links if link.body != WORLD]
+        return (*links, *([recording.get("object")] if held else []))
 
     def at_postures(self, name: str, system: GraspSystem) -> VisualScene:
         """Return the arms at the postures of the scenario, and the object where it is placed.
