@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.pictures.page_content import PageCharts, legend_html, status_html
+from robot_dynamics.app.pictures.page_content import PageCharts, bars_html, legend_html, state_html
 from robot_dynamics.app.pictures.shapes import (
     FORCE_SCALE,
     PUSH_COLOR,
@@ -99,8 +99,8 @@ class Page:
         self._frames = {
             kind: _Frames(server.scene, kind, names, length * reach)
             for kind, names, length in (
-                ("tools and object", list(scene.tools), 0.05),
-                ("links", [name for name in scene.frames if name not in scene.tools], 0.03),
+                ("tool", list(scene.tools), 0.05),
+                ("link", [name for name in scene.frames if name not in scene.tools], 0.03),
             )
             if names
         }
@@ -110,9 +110,7 @@ class Page:
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_PANEL)
         self._add_controls(server)
-        self._add_pushes(server)
-        shown = legend_html(scene, pushes=bool(self._pushable), frames=bool(scene.frames))
-        server.gui.add_html(shown)
+        self._add_grips(server)
         self.show(0)
 
     @property
@@ -182,7 +180,8 @@ class Page:
             for frames in self._frames.values():
                 frames.show(scene, instant)
             self._show_arrows(scene, instant)
-            self._status.content = status_html(scene, instant)
+            self._state.content = state_html(scene, instant)
+            self._bars.content = bars_html(scene, instant)
             now = time.perf_counter()
             if not self._playing.value or now - self._charts_shown > _CHARTS_S:
                 self._charts.show(scene.charts, float(scene.times[instant]))
@@ -251,6 +250,7 @@ class Page:
             ends = (first, last) if moving else (0.0, 1.0)
             self._time = gui.add_slider("time [s]", *ends, 0.01, ends[0], disabled=not moving)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1", disabled=not moving)
+        self._state = gui.add_html("")
         with gui.add_folder("show"):
             self._with_forces = gui.add_checkbox("forces", True, visible=bool(scene.arrows))
             ghosts = [
@@ -259,9 +259,12 @@ class Page:
                 if body.role == "reference"
             ]
             with_ghosts = gui.add_checkbox("reference", True, visible=bool(ghosts))
-            boxes = {kind: gui.add_checkbox(f"frames of {kind}", False) for kind in self._frames}
-            with_names = gui.add_checkbox("names of frames", True, visible=bool(boxes))
-        self._status = gui.add_html("")
+            boxes = {kind: gui.add_checkbox(f"{kind} frames", False) for kind in self._frames}
+            with_names = gui.add_checkbox("frame names", True, visible=bool(boxes))
+        shown = legend_html(scene, pushes=bool(self._pushable), frames=bool(scene.frames))
+        gui.add_html(shown)
+        self._add_sliders(gui)
+        self._bars = gui.add_html("")
 
         def change(_: object) -> None:
             for ghost in ghosts:
@@ -278,8 +281,8 @@ class Page:
         if not self._live:
             self._time.on_update(show)
 
-    def _add_pushes(self, server: Any) -> None:
-        """Let the mouse push bodies, and sliders the object."""
+    def _add_grips(self, server: Any) -> None:
+        """Let the mouse push bodies."""
         handles = dict(zip(self._scene.bodies, self._bodies, strict=True))
         for body in self._pushable:
             # Only coroutines are called in the order of the events.
@@ -288,12 +291,13 @@ class Page:
 
             for mesh in handles[body][1]:
                 mesh.on_drag("left")(drag)
-            if body.role == "object":
-                self._add_sliders(server.gui, body.name)
         server.on_client_disconnect(lambda client: self._let_go(client.client_id))
 
-    def _add_sliders(self, gui: Any, name: str) -> None:
-        """Add sliders that push a body, and a button that lets go."""
+    def _add_sliders(self, gui: Any) -> None:
+        """Add sliders that push the object, and a button that lets go."""
+        name = next((body.name for body in self._pushable if body.role == "object"), None)
+        if name is None:
+            return
         with gui.add_folder(f"push {name} [N]"):
             limits = -_LARGEST_PUSH, _LARGEST_PUSH, 1.0, 0.0
             sliders = [gui.add_slider(axis, *limits) for axis in ("x", "y", "z")]
@@ -338,7 +342,7 @@ class _Frames:
     def __init__(self, scene: Any, kind: str, names: list[str], length: float) -> None:
         self._names, count = names, len(names)
         self._axes = scene.add_batched_axes(
-            f"/frames of {kind}",
+            f"/{kind} frames",
             np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
             np.zeros((count, 3)),
             axes_length=length,
@@ -346,7 +350,7 @@ class _Frames:
             visible=False,
         )
         self._labels = [
-            scene.add_label(f"/frames of {kind}/{name}", name, visible=False) for name in names
+            scene.add_label(f"/{kind} frames/{name}", name, visible=False) for name in names
         ]
 
     def choose(self, axes: bool, labels: bool) -> None:

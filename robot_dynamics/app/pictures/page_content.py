@@ -19,6 +19,7 @@ from robot_dynamics.arrays import Array
 _HIGH, _FULL = 0.7, 0.95  # parts of a limit from which a bar is amber, and red
 _CHART = 120  # height of a chart [pixels]
 _SHADE = f"{INK}14"  # phases of a task, every other one
+_TICKS = {"ticks": {"size": 4, "width": 1}, "gap": 3}
 _STYLE = "font-size:11px;padding:4px 12px"
 
 
@@ -36,15 +37,15 @@ class PageCharts:
         if not charts:
             return
         panel = gui.add_panel()
-        with panel.add_tab("plots"):
+        with panel.add_tab("plots over time [s]"):
             for chart in charts:
                 gui.add_html(_chart_title(chart))
                 self._handles.append(
                     gui.add_uplot(
                         _chart_data(chart, float(chart.times[0])),
                         _chart_series(chart),
-                        scales={"x": {"time": False}, "y": {"range": chart.range}},
-                        axes=({"size": 28}, {"size": 46}),
+                        scales=_scales(chart),
+                        axes=({"size": 26, **_TICKS}, {"size": 52, **_TICKS}),
                         legend={"show": False},
                         height=_CHART,
                         padding=(8, 12, 0, 0),
@@ -57,9 +58,13 @@ class PageCharts:
         """Draw charts, of the same curves as at first, and the line at a time [s]."""
         for handle, chart in zip(self._handles, charts, strict=False):
             data = _chart_data(chart, time)
-            if chart.range != tuple(handle.scales["y"]["range"]):
-                handle.scales = {"x": {"time": False}, "y": {"range": chart.range}}
+            if handle.scales != _scales(chart):
+                handle.scales = _scales(chart)
             handle.data = data
+
+
+def _scales(chart: Chart) -> dict[str, Any]:
+    return {"x": {"time": False}, "y": {"range": chart.range}, "part": {"range": (0.0, 1.0)}}
 
 
 def _chart_title(chart: Chart) -> str:
@@ -80,10 +85,10 @@ def _chart_series(chart: Chart) -> tuple[dict[str, Any], ...]:
         {"stroke": one.color, "width": one.width, "dash": one.dash or None} for one in chart.curves
     ]
     series = [
-        {"stroke": "transparent", "fill": _SHADE},
+        {"stroke": "transparent", "fill": _SHADE, "scale": "part"},
         *[limit for _ in chart.levels],
         *curves,
-        {"stroke": INK, "width": 1},
+        {"stroke": INK, "width": 1, "scale": "part"},
     ]
     return {"label": "time [s]"}, *({"points": {"show": False}, **one} for one in series)
 
@@ -91,17 +96,16 @@ def _chart_series(chart: Chart) -> tuple[dict[str, Any], ...]:
 def _chart_data(chart: Chart, time: float) -> tuple[Array, ...]:
     """Return the values of the series.
 
-    At the time there are three points of the same time, between which the last series goes from
-    the lower end of the axis to the upper one and back: the vertical line.
+    At the time there are three points of the same time, between which the last series goes up and
+    back: the vertical line. It and the shade are in parts of the chart's height.
     """
-    low, high = chart.range
     at = int(np.searchsorted(chart.times, time))
     nearest = min(at, len(chart.times) - 1)
-    shade = np.where(chart.shaded(), high, low)
+    shade = chart.shaded().astype(float)
     levels = [np.full(len(chart.times), level) for level in chart.levels]
     curves = [curve.values for curve in chart.curves]
     series = [np.insert(one, at, [one[nearest]] * 3) for one in (shade, *levels, *curves)]
-    line = np.insert(np.full(len(chart.times), low), at, [low, high, low])
+    line = np.insert(np.zeros(len(chart.times)), at, [0.0, 1.0, 0.0])
     return np.insert(chart.times, at, [time] * 3), *series, line
 
 
@@ -132,12 +136,18 @@ def _symbol(entry: Entry) -> str:
     return f'<span style="{box};background:{color}"></span> '
 
 
-def status_html(scene: VisualScene, instant: int) -> str:
-    """Return time, phase, contacts, torques and friction at an instant."""
+def state_html(scene: VisualScene, instant: int) -> str:
+    """Return time, phase and contacts at an instant."""
     rows = [f'<b style="font-size:15px;white-space:pre">{html.escape(clock(scene, instant))}</b>']
     if scene.contacts:
         rows.append("<div><b>contacts, normal force</b></div>")
         rows += [_contact(one, instant) for one in scene.contacts]
+    return f'<div style="{_STYLE}">{"".join(rows)}</div>'
+
+
+def bars_html(scene: VisualScene, instant: int) -> str:
+    """Return bars of torques and friction at an instant."""
+    rows = []
     if scene.joints:
         rows.append("<b>torque, % of the limit</b>")
         rows += [_bar(*one) for one in zip(scene.joints, scene.torques[instant], strict=True)]
@@ -159,9 +169,10 @@ def _contact(contact: Contact, instant: int) -> str:
 
 
 def _bar(name: str, share: float) -> str:
-    part = abs(float(share)) if np.isfinite(share) else 0.0
+    known = bool(np.isfinite(share))
+    part = abs(float(share)) if known else 0.0
     color = VERMILION if part > _FULL else ORANGE if part > _HIGH else GREEN
-    text = f"{100.0 * float(share):.0f}" if np.isfinite(share) else "no limit"
+    text = str(round(100.0 * float(share))) if known else "no limit"
     return (
         '<div style="display:flex;align-items:center;height:15px">'
         f'<span style="width:45%;overflow:hidden">{html.escape(name)}</span>'
