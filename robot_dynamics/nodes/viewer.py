@@ -29,7 +29,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from robot_dynamics.app.command_line.view import say_where
 from robot_dynamics.app.pictures.page import LOOPBACK, PORT, Page
 from robot_dynamics.app.pictures.shapes import VisualError
-from robot_dynamics.app.pictures.visual_scene import RecordedCell
+from robot_dynamics.app.pictures.visual_scene import History, RecordedCell
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.streams import JointFields, Stream, standard_streams
 from robot_dynamics.app.recordings.recording import TICK, Recording
@@ -137,7 +137,7 @@ def follow(nodes: RunningNodes, host: str = LOOPBACK, port: int = PORT) -> None:
     """
     page: Page | None = None
     cell: RecordedCell | None = None
-    text, began = "", time.monotonic()
+    text, began, history = "", time.monotonic(), History()
     print("waiting for a running controller (topic run_metadata) ...", flush=True)
     try:
         while True:
@@ -153,7 +153,9 @@ def follow(nodes: RunningNodes, host: str = LOOPBACK, port: int = PORT) -> None:
                     )
                 text = now
                 times = np.array([time.monotonic() - began])
-                scene = cell.scene(recording, np.zeros(1, dtype=np.int64), times)
+                recording.columns[TICK][:] = times / recording.get("period_s")
+                known = history.extended(recording)
+                scene = cell.scene(known, np.array([len(known) - 1]), times)
                 if page is None:
                     page = Page(scene, host, port, live=True)
                     say_where(page, port)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A running simulation in the browser, with sliders that push the object."""
+"""A running simulation in the browser, in which mouse and sliders push bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.app.pictures.page import LOOPBACK, PORT, Page
-from robot_dynamics.app.pictures.visual_scene import RecordedCell
+from robot_dynamics.app.pictures.visual_scene import History, RecordedCell
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.scenario import Scenario
@@ -43,7 +43,7 @@ class LiveView:
         self._scenario, self._address, self._ready = scenario, (host, port), ready
         self._cell = RecordedCell(scenario.cell)
         self._page: Page | None = None
-        self._object: str | None = None
+        self._history = History()
         self._simulated = 0.0  # where the simulation and ...
         self._due = 0.0  # ... the clock of the wall should be [s]
         self._shown = 0.0
@@ -67,6 +67,7 @@ class LiveView:
         now = time.perf_counter()
         if simulated == 0.0:
             self._simulated, self._due, self._shown = 0.0, now, now - 2.0 * _PICTURE_S
+            self._history = History()
         if now - self._shown > _PICTURE_S:
             self._show(latest(), simulated)
             self._shown = time.perf_counter()  # the picture's own time is not the next one's
@@ -83,17 +84,15 @@ class LiveView:
             time.sleep(early)
         else:  # lost time is not caught up
             self._due -= early
-        push = page.push
-        return {self._object: push} if self._object is not None and push.any() else None
+        return page.pushes
 
     def _show(self, recording: Recording, simulated: float) -> None:
-        if self._page is None and recording.metadata.get("holds_object", True):
-            self._object = recording.get("object")
+        recording = self._history.extended(recording)
         last = np.array([len(recording) - 1])
         scene = self._cell.scene(recording, last, np.array([simulated]))
         if self._page is None:
             host, port = self._address
-            self._page = Page(scene, host, port, live=True, pushes=self._object is not None)
+            self._page = Page(scene, host, port, live=True, pushes=True)
             self._ready(self._page)
             self._due = time.perf_counter()
         else:

@@ -65,6 +65,12 @@ def add_render(commands: Any) -> None:
     parser.add_argument(
         "--zoom", type=positive, default=1.0, metavar="X", help="2 shows half as much"
     )
+    parser.add_argument(
+        "--no-captions",
+        dest="captions",
+        action="store_false",
+        help="leave out the legend and the clock",
+    )
     parser.set_defaults(run=_render)
 
 
@@ -121,17 +127,16 @@ def _render(options: argparse.Namespace) -> int:
     if options.at is not None and not still:
         raise VisualError(f"{output}: --at is for a .png; a film shows all of it.")
     scene = scene_of(options.what, options.speed / options.rate, options.overrides)
+    looks = {"size": options.size, "camera": camera, "captions": options.captions}
     if still:
         last = float(scene.times[-1])
         at = 0.5 * last if options.at is None else options.at
         if at > last + 0.05:
             raise VisualError(f"--at {at:g}: {options.what} ends at {last:.3g} s.")
-        render.render_still(scene, output, at, size=options.size, camera=camera)
+        render.render_still(scene, output, at, **looks)
     else:
         with display(output.name) as progress:
-            render.render_film(
-                scene, output, options.rate, size=options.size, camera=camera, progress=progress
-            )
+            render.render_film(scene, output, options.rate, progress=progress, **looks)
     print(f"written: {output}")
     return 0
 

@@ -55,10 +55,10 @@ def dot_text(mechanism: Mechanism) -> str:
     for link in mechanism.links:
         lines.append(f"  {_quoted(link.name)} [label={_quoted(_label(link))}];")
     for joint in mechanism.joints:
-        style = "color=gray" if joint.type == "fixed" else 'color="#0072B2"'
+        style = "color=gray" if joint.type == "fixed" else f'color="{BLUE}"'
         lines.append(_arrow(joint.parent, joint.child, f"{joint.name}\n{joint.type}", style))
     for loop in _closing(mechanism):
-        style = 'color="#D55E00", style=dashed, constraint=false'
+        style = f'color="{VERMILION}", style=dashed, constraint=false'
         label = f"{loop.name}\n{loop.type}"
         lines.append(_arrow(loop.predecessor, loop.successor, label, style))
     return "\n".join([*lines, "}", ""])

@@ -5,26 +5,34 @@
 from __future__ import annotations
 
 import contextlib
-import html
 import importlib
 import io
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.pictures.shapes import VisualError, require
+from robot_dynamics.app.pictures.page_content import PageCharts, bars_html, legend_html, state_html
+from robot_dynamics.app.pictures.shapes import (
+    FORCE_SCALE,
+    PUSH_COLOR,
+    SHORTEST_ARROW,
+    TILE,
+    VisualError,
+    require,
+)
 from robot_dynamics.app.pictures.visual_scene import VisualBody, VisualScene
 from robot_dynamics.arrays import Array
 
 LOOPBACK, PORT = "127.0.0.1", 8080
-_SHORTEST = 0.005  # of the arrows that are drawn [m]
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _STEP_S = 1.0 / 30.0  # wall-clock time between two instants that are shown
-_LARGEST_PUSH = 60.0  # of a slider [N]
-_HIGH, _FULL = 0.7, 0.95  # parts of a limit from which a bar is amber, and red
+_CHARTS_S = 0.12  # wall-clock time between two drawings of the charts, at least
+_LARGEST_PUSH = 60.0  # of a slider, and of the mouse [N]
+_PANEL = 320  # width of the charts and of the controls [pixels]
 
 
 class Page:
@@ -40,7 +48,7 @@ class Page:
         port: Port to listen on.
         live: Whether `update` replaces the scene of a running simulation; the page then has no
             time slider.
-        pushes: Whether there are sliders that push the object.
+        pushes: Whether the mouse pushes bodies, and sliders the object.
 
     Raises:
         VisualError: If viser is missing, or the address is not of this machine.
@@ -64,8 +72,13 @@ class Page:
                 f"{host}: cannot be listened on ({error.strerror}); expected an address of this "
                 "machine, as 127.0.0.1, or 0.0.0.0 for all of them."
             ) from error
-        self._scene = scene
-        self._lock = threading.Lock()
+        self._scene, self._instant = scene, 0
+        self._live = live
+        can = scene.pushable if pushes else ()
+        self._pushable = [
+            body for body in scene.bodies if body.name in can and body.role in ("robot", "object")
+        ]
+        self._lock = threading.RLock()
         with contextlib.redirect_stdout(io.StringIO()):  # its own greeting
             server = viser.ViserServer(host, port, label=scene.name, verbose=False)
         self._server = server
@@ -76,17 +89,28 @@ class Page:
         middle, reach = 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 0.2)
         server.initial_camera.look_at = tuple(middle)
         server.initial_camera.position = tuple(middle + 0.85 * reach * np.array([0.8, 0.55, 0.4]))
-        server.scene.add_grid("/floor", 10.0, 10.0, cell_size=0.5, position=(0, 0, min(low[2], 0)))
+        ground = (0, 0, min(low[2], 0))
+        server.scene.add_grid("/floor", 10.0, 10.0, cell_size=TILE, position=ground)
         self._bodies = [self._add(i, body) for i, body in enumerate(scene.bodies)]
         nothing = np.zeros((1, 2, 3)), np.zeros((1, 3), np.uint8)
         self._arrows = server.scene.add_arrows(
             "/arrows", *nothing, shaft_radius=0.008, head_radius=0.02, head_length=0.04
         )
-        self._live = live
-        self._pushes: list[Any] = []
+        self._frames = {
+            kind: _Frames(server.scene, kind, names, length * reach)
+            for kind, names, length in (
+                ("tool", list(scene.tools), 0.05),
+                ("link", [name for name in scene.frames if name not in scene.tools], 0.03),
+            )
+            if names
+        }
+        self._sliders: dict[str, list[Any]] = {}
+        self._grabs: dict[int, tuple[str, Array, Array]] = {}
+        self._charts, self._charts_shown = PageCharts(server.gui, scene.charts, _PANEL), 0.0
+        server.gui.main_panel.dock_right()
+        server.gui.main_panel.set_width(_PANEL)
         self._add_controls(server)
-        if pushes:
-            self._add_pushes(server.gui)
+        self._add_grips(server)
         self.show(0)
 
     @property
@@ -106,10 +130,20 @@ class Page:
         return float(self._speed.value)
 
     @property
-    def push(self) -> Array:
-        """Moment and force on the object that the sliders ask for (6,) [N m, N], world axes."""
-        force = [float(slider.value) for slider in self._pushes] or [0.0, 0.0, 0.0]
-        return np.array([0.0, 0.0, 0.0, *force])
+    def pushes(self) -> Mapping[str, Array]:
+        """Moment and force by sliders and mouse (6,) [N m, N], world axes, by name of the body.
+
+        The moment is about the origin of the body.
+        """
+        with self._lock:
+            grabs = list(self._grabs.values())
+        found: dict[str, Array] = {}
+        for name, sliders in self._sliders.items():
+            found[name] = np.array([0.0, 0.0, 0.0, *(float(one.value) for one in sliders)])
+        for name, arm, force in grabs:
+            wrench = np.concatenate([np.cross(arm, force), force])
+            found[name] = found.get(name, np.zeros(6)) + wrench
+        return found
 
     def update(self, scene: VisualScene) -> None:
         """Show another scene of the same bodies, at its first instant.
@@ -133,46 +167,59 @@ class Page:
 
     def show(self, instant: int) -> None:
         """Show an instant in all browsers."""
-        from scipy.spatial.transform import Rotation
-
         scene = self._scene
         with self._lock, self._server.atomic():
+            self._instant = instant
             for body, (frame, meshes) in zip(scene.bodies, self._bodies, strict=True):
                 at = body.poses[instant]
                 frame.position = tuple(at[:3, 3])
-                x, y, z, w = Rotation.from_matrix(at[:3, :3]).as_quat()
-                frame.wxyz = (w, x, y, z)
+                frame.wxyz = tuple(_quaternions(at[None, :3, :3])[0])
                 if body.colors is not None:
                     for mesh in meshes:
                         mesh.color = _rgb(body.colors[instant])
-            drawn = [
-                one for one in scene.arrows if np.linalg.norm(one.vectors[instant]) > _SHORTEST
-            ]
-            self._arrows.visible = bool(drawn) and bool(self._with_forces.value)
-            if drawn:
-                tips = np.array([one.tips[instant] for one in drawn])
-                along = np.array([one.vectors[instant] for one in drawn])
-                self._arrows.points = np.stack([tips - along, tips], axis=1)
-                self._arrows.colors = np.array([_rgb(one.color) for one in drawn], np.uint8)
-            if self._bars is not None:
-                self._bars.content = _bars(scene, instant)
+            for frames in self._frames.values():
+                frames.show(scene, instant)
+            self._show_arrows(scene, instant)
+            self._state.content = state_html(scene, instant)
+            self._bars.content = bars_html(scene, instant)
+            now = time.perf_counter()
+            if not self._playing.value or now - self._charts_shown > _CHARTS_S:
+                self._charts.show(scene.charts, float(scene.times[instant]))
+                self._charts_shown = now
 
     def play(self) -> None:
         """Play until it is interrupted."""
-        last = float(self._scene.times[-1] - self._scene.times[0])
+        first, last = float(self._scene.times[0]), float(self._scene.times[-1])
         before = time.perf_counter()
         while True:
             time.sleep(_STEP_S)
             now = time.perf_counter()
             elapsed, before = now - before, now
-            if last > 0.0 and self._playing.value:
+            if last > first and self._playing.value:
                 at = float(self._time.value) + elapsed * float(self._speed.value)
-                self._time.value = at if at <= last else 0.0  # shows it, see _add_controls
+                self._time.value = at if at <= last else first  # shows it, see _add_controls
 
     def close(self) -> None:
         """Close the page in all browsers."""
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
+
+    def _show_arrows(self, scene: VisualScene, instant: int) -> None:
+        """Show forces and moments if asked to, and pushes by the mouse."""
+        points, colors = [], []
+        for one in scene.arrows if self._with_forces.value else ():
+            if np.linalg.norm(one.vectors[instant]) > SHORTEST_ARROW:
+                tip = one.tips[instant]
+                points.append([tip - one.vectors[instant], tip])
+                colors.append(_rgb(one.color))
+        for name, arm, force in self._grabs.values():
+            grip = scene.frames[name][instant, :3, 3] + arm
+            points.append([grip, grip + FORCE_SCALE * force])
+            colors.append(_rgb(PUSH_COLOR))
+        self._arrows.visible = bool(points)
+        if points:
+            self._arrows.points = np.array(points, np.float32)
+            self._arrows.colors = np.array(colors, np.uint8)
 
     def _add(self, number: int, body: VisualBody) -> tuple[Any, list[Any]]:
         """Return the handles of a body's frame, and of its meshes."""
@@ -194,48 +241,132 @@ class Page:
 
     def _add_controls(self, server: Any) -> None:
         gui, scene = server.gui, self._scene
-        last = float(scene.times[-1] - scene.times[0])
-        moving = last > 0.0 or self._live
+        first, last = float(scene.times[0]), float(scene.times[-1])
+        moving = last > first or self._live
         self._playing = gui.add_checkbox("play", moving, disabled=not moving)
         if self._live:
             self._time = gui.add_number("time [s]", 0.0, step=0.01, disabled=True)
         else:
-            still = not moving
-            self._time = gui.add_slider("time [s]", 0.0, last or 1.0, 0.01, 0.0, disabled=still)
+            ends = (first, last) if moving else (0.0, 1.0)
+            self._time = gui.add_slider("time [s]", *ends, 0.01, ends[0], disabled=not moving)
         self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1", disabled=not moving)
-        self._with_forces = gui.add_checkbox("forces", True, visible=bool(scene.arrows))
-        ghosts = [
-            handles[0]
-            for body, handles in zip(scene.bodies, self._bodies, strict=True)
-            if body.role == "reference"
-        ]
-        with_ghosts = gui.add_checkbox("reference", True, visible=bool(ghosts))
-        self._bars = gui.add_html("") if scene.torques.shape[1] else None
+        self._state = gui.add_html("")
+        with gui.add_folder("show"):
+            self._with_forces = gui.add_checkbox("forces", True, visible=bool(scene.arrows))
+            ghosts = [
+                handles[0]
+                for body, handles in zip(scene.bodies, self._bodies, strict=True)
+                if body.role == "reference"
+            ]
+            with_ghosts = gui.add_checkbox("reference", True, visible=bool(ghosts))
+            boxes = {kind: gui.add_checkbox(f"{kind} frames", False) for kind in self._frames}
+            with_names = gui.add_checkbox("frame names", True, visible=bool(boxes))
+        shown = legend_html(scene, pushes=bool(self._pushable), frames=bool(scene.frames))
+        gui.add_html(shown)
+        self._add_sliders(gui)
+        self._bars = gui.add_html("")
 
-        def change_ghosts(_: object) -> None:
+        def change(_: object) -> None:
             for ghost in ghosts:
                 ghost.visible = with_ghosts.value
+            for kind, box in boxes.items():
+                self._frames[kind].choose(box.value, box.value and with_names.value)
+            self.show(self._instant)
 
         def show(_: object) -> None:
-            at = 0.0 if self._live else float(self._time.value)
-            self.show(self._scene.at(float(self._scene.times[0]) + at))
+            self.show(self._scene.at(float(self._time.value)))
 
-        with_ghosts.on_update(change_ghosts)
+        for box in (with_ghosts, with_names, self._with_forces, *boxes.values()):
+            box.on_update(change)
         if not self._live:
             self._time.on_update(show)
-        self._with_forces.on_update(show)
 
-    def _add_pushes(self, gui: Any) -> None:
+    def _add_grips(self, server: Any) -> None:
+        """Let the mouse push bodies."""
+        handles = dict(zip(self._scene.bodies, self._bodies, strict=True))
+        for body in self._pushable:
+            # Only coroutines are called in the order of the events.
+            async def drag(event: Any, name: str = body.name) -> None:
+                self._drag(name, event)
+
+            for mesh in handles[body][1]:
+                mesh.on_drag("left")(drag)
+        server.on_client_disconnect(lambda client: self._let_go(client.client_id))
+
+    def _add_sliders(self, gui: Any) -> None:
         """Add sliders that push the object, and a button that lets go."""
-        with gui.add_folder("push the object [N]"):
+        name = next((body.name for body in self._pushable if body.role == "object"), None)
+        if name is None:
+            return
+        with gui.add_folder(f"push {name} [N]"):
             limits = -_LARGEST_PUSH, _LARGEST_PUSH, 1.0, 0.0
-            self._pushes = [gui.add_slider(axis, *limits) for axis in ("x", "y", "z")]
+            sliders = [gui.add_slider(axis, *limits) for axis in ("x", "y", "z")]
             release = gui.add_button("let go")
+        self._sliders[name] = sliders
 
         @release.on_click
         def _(_: object) -> None:
-            for slider in self._pushes:
+            for slider in sliders:
                 slider.value = 0.0
+
+    def _drag(self, name: str, event: Any) -> None:
+        """Push a body from the point that the mouse grabbed towards where it is now.
+
+        The force is such that its arrow reaches the mouse, up to the largest.
+        """
+        grip, mouse = np.asarray(event.start_position), np.asarray(event.end_position)
+        if event.phase == "end" or not np.isfinite([grip, mouse]).all():
+            self._let_go(event.client_id)
+            return
+        force = (mouse - grip) / FORCE_SCALE
+        force *= min(1.0, _LARGEST_PUSH / max(float(np.linalg.norm(force)), 1e-9))
+        with self._lock:
+            origin = self._scene.frames[name][self._instant, :3, 3]
+            self._grabs[event.client_id] = name, grip - origin, force
+
+    def _let_go(self, client: int) -> None:
+        with self._lock:
+            self._grabs.pop(client, None)
+
+
+class _Frames:
+    """Axes and names of some frames, hidden at first.
+
+    Args:
+        scene: Viser's scene.
+        kind: Kind of the frames.
+        names: Their names.
+        length: Of the axes [m].
+    """
+
+    def __init__(self, scene: Any, kind: str, names: list[str], length: float) -> None:
+        self._names, count = names, len(names)
+        self._axes = scene.add_batched_axes(
+            f"/{kind} frames",
+            np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            np.zeros((count, 3)),
+            axes_length=length,
+            axes_radius=0.04 * length,
+            visible=False,
+        )
+        self._labels = [
+            scene.add_label(f"/{kind} frames/{name}", name, visible=False) for name in names
+        ]
+
+    def choose(self, axes: bool, labels: bool) -> None:
+        """Show or hide axes and names; `show` places them."""
+        self._axes.visible = axes
+        for label in self._labels:
+            label.visible = labels
+
+    def show(self, scene: VisualScene, instant: int) -> None:
+        """Place the frames at an instant, if they are visible."""
+        if self._axes.visible:
+            poses = np.array([scene.frames[name][instant] for name in self._names])
+            self._axes.batched_positions = poses[:, :3, 3].astype(np.float32)
+            self._axes.batched_wxyzs = _quaternions(poses[:, :3, :3]).astype(np.float32)
+            for label, at in zip(self._labels, poses, strict=True):
+                label.position = tuple(at[:3, 3])
 
 
 def require_viser() -> Any:
@@ -244,33 +375,13 @@ def require_viser() -> Any:
     return importlib.import_module("viser")
 
 
+def _quaternions(rotations: Array) -> Array:
+    """Return quaternions w x y z (N, 4) of rotation matrices (N, 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    return np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
+
+
 def _rgb(color: Any) -> tuple[int, int, int]:
     r, g, b = (round(255.0 * float(value)) for value in color[:3])
     return r, g, b
-
-
-def _bars(scene: VisualScene, instant: int) -> str:
-    """Return the bars of torques and friction as HTML."""
-    rows = []
-    if scene.phases:
-        rows = [f"<b>phase</b> {html.escape(scene.phases[int(scene.phase[instant])])}<br>"]
-    rows.append("<b>torque, % of the limit</b>")
-    rows += [_bar(*one) for one in zip(scene.joints, scene.torques[instant], strict=True)]
-    if scene.arms:
-        rows.append("<b>friction used, %</b>")
-        rows += [_bar(*one) for one in zip(scene.arms, scene.friction[instant], strict=True)]
-    return f'<div style="font-size:11px;padding:4px 12px">{"".join(rows)}</div>'
-
-
-def _bar(name: str, share: float) -> str:
-    part = abs(float(share)) if np.isfinite(share) else 0.0
-    color = "#D55E00" if part > _FULL else "#E69F00" if part > _HIGH else "#009E73"
-    text = f"{100.0 * float(share):.0f}" if np.isfinite(share) else "no limit"
-    return (
-        '<div style="display:flex;align-items:center;height:15px">'
-        f'<span style="width:45%;overflow:hidden">{html.escape(name)}</span>'
-        '<span style="width:40%;background:#ddd;height:8px">'
-        f'<span style="display:block;height:8px;width:{100.0 * min(part, 1.0):.0f}%;'
-        f'background:{color}"></span></span>'
-        f'<span style="width:15%;text-align:right">{text}</span></div>'
-    )

@@ -100,10 +100,11 @@ def with_estimates(recording: Recording) -> Recording:
 def _draw(figure: Any, recording: Recording) -> None:
     view = View(recording)
     if not recording.metadata.get("holds_object", True):
-        panels: list[Panel] = [_joint_motion, _torques]
+        panels = panels_of(recording)
         axes = figure.subplots(1, 2)
     else:
-        panels = [*_OBJECT_PANELS, *contact_panels(recording)]
+        errors = [_motion_errors, _force_errors]
+        panels = [*_MOTION_PANELS, *errors, *contact_panels(recording)]
         axes = figure.subplots(_rows(contact_panels(recording)), 2, sharex=True)
     for draw, ax in zip(panels, axes.flat, strict=False):
         draw(ax, view)
@@ -148,11 +149,15 @@ class View:
         rows: The rows that are drawn.
         times: Times of all rows [s].
         time: Times of those that are drawn [s].
+
+    Args:
+        recording: The recording.
+        most: Largest number of rows that are drawn.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, most: int = _MAX_POINTS) -> None:
         self.recording = recording
-        stride = -(-len(recording) // _MAX_POINTS)
+        stride = -(-len(recording) // most)
         self.rows = slice(None, None, max(stride, 1))
         self.times = np.asarray(recording[TICK] * recording.get("period_s"))
         self.time = self.times[self.rows]
@@ -363,10 +368,17 @@ def error_panel(ax: Any, view: View, title: str, unit: str, errors: Sequence[Err
     legend_above(ax, 3)
 
 
-_OBJECT_PANELS: list[Panel] = [
-    *(_position, _orientation, _internal_force),
-    *(_torques, _motion_errors, _force_errors),
-]
+_MOTION_PANELS: list[Panel] = [_position, _orientation, _internal_force, _torques]
+
+
+def panels_of(recording: Recording) -> list[Panel]:
+    """Return the panels of a run, without those of errors."""
+    if not recording.metadata.get("holds_object", True):
+        return [_joint_motion, _torques]
+    left_out = {holding_errors}
+    if not recording["internal_force"].shape[1]:  # as on topics
+        left_out.add(_internal_force)
+    return [draw for draw in (*_MOTION_PANELS, *contact_panels(recording)) if draw not in left_out]
 
 
 def _reference(ax: Any, time: Array, values: Array, label: str | None) -> Any:
@@ -404,7 +416,7 @@ def _title(recording: Recording) -> str:
 def contact_panels(recording: Recording) -> list[Panel]:
     """Return the panels of contacts for which the recording has columns."""
     panels: list[Panel] = []
-    held = _held(recording)
+    held = held_surfaces(recording)
     if "contact_force" in recording and not held.issuperset(recording.get("surfaces")):
         panels.append(contact_force)
     if "holding_force" in recording:
@@ -450,7 +462,7 @@ def contact_force(ax: Any, view: View) -> None:
     controlled = "reference_contact_force" in recording
     shaded = ", time of force control shaded" if controlled else ""
     _title_panel(ax, f"Force on surfaces{shaded}", "[N]")
-    first, held = recording.get("surface_rows"), _held(recording)
+    first, held = recording.get("surface_rows"), held_surfaces(recording)
     label: str | None = "wanted"
     for i, name in enumerate(recording.get("surfaces")):
         if name in held:
@@ -488,6 +500,6 @@ def slip(ax: Any, view: View) -> None:
     legend_above(ax, 3)
 
 
-def _held(recording: Recording) -> set[str]:
+def held_surfaces(recording: Recording) -> set[str]:
     """Return the names of hinges and lines."""
     return {name for name, *_ in recording.metadata.get("holding_rows", [])}

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.output_files import whole_file
-from robot_dynamics.app.pictures.shapes import Mesh, VisualError, require
+from robot_dynamics.app.pictures.captions import Captions
+from robot_dynamics.app.pictures.shapes import SHORTEST_ARROW, TILE, Mesh, VisualError, require
 from robot_dynamics.app.pictures.visual_scene import (
     Arrow,
     VisualScene,
@@ -43,14 +44,12 @@ __all__ = [
 #: Suffixes of pictures and films.
 STILL, MOVING = (".png",), (".mp4", ".gif", ".webp")
 _ARROW_WIDTH = 0.011  # radius of the shaft [m]
-_SHORTEST = 0.005  # of the arrows that are drawn [m]
 _SMALL = 640 * 480  # pictures whose edges are smoothed by default [pixels]
 _HIDDEN = 0.55  # opacity of arrows behind something
 _FIELD = 35.0  # vertical field of view [degrees]
 _MAX_SIDE = 4096  # of a picture [pixels]
 _SKY = ((0.80, 0.86, 0.92), (0.93, 0.95, 0.97))  # above, at the horizon
 _FLOOR = ((0.84, 0.85, 0.865), (0.80, 0.815, 0.835))  # tiles
-_TILE = 0.5  # [m]
 _GIF_COLORS = 128
 _WEBP_QUALITY = 55
 
@@ -77,6 +76,7 @@ class Renderer:
         size: Width and height [pixels].
         camera: The camera.
         smooth: Whether edges are smoothed, which doubles the time; by default for small pictures.
+        captions: Whether legend and clock are written into the pictures.
 
     Raises:
         VisualError: If MuJoCo or OSMesa is missing, or the size is refused.
@@ -88,6 +88,7 @@ class Renderer:
         size: tuple[int, int] = (1280, 720),
         camera: Camera = Camera(),  # noqa: B008 - a constant
         smooth: bool | None = None,
+        captions: bool = True,
     ) -> None:
         if not all(16 <= side <= _MAX_SIDE for side in size):
             raise VisualError(
@@ -103,6 +104,7 @@ class Renderer:
         self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = 1
         self._only_arrows = mujoco.MjvOption()
         self._only_arrows.geomgroup[:] = 0
+        self._captions = Captions(scene, height) if captions else None
 
     def close(self) -> None:
         """Release the resources of the renderer."""
@@ -116,6 +118,11 @@ class Renderer:
 
     def draw(self, instant: int) -> Image:
         """Return the picture of an instant (height, width, 3)."""
+        picture = self._drawn(instant)
+        return picture if self._captions is None else self._captions.written(picture, instant)
+
+    def _drawn(self, instant: int) -> Image:
+        """Return the picture of an instant without captions."""
         data, renderer = self._data, self._renderer
         for i, body in enumerate(self._scene.bodies):
             at = body.poses[instant]
@@ -160,7 +167,7 @@ class Renderer:
 
 
 def _long(arrow: Arrow, instant: int) -> bool:
-    return bool(np.linalg.norm(arrow.vectors[instant]) > _SHORTEST)
+    return bool(np.linalg.norm(arrow.vectors[instant]) > SHORTEST_ARROW)
 
 
 def require_renderer(path: Path) -> None:
@@ -187,6 +194,7 @@ def render_still(
     *,
     size: tuple[int, int] = (1280, 720),
     camera: Camera = Camera(),  # noqa: B008
+    captions: bool = True,
 ) -> Path:
     """Write the picture of an instant, and return its path.
 
@@ -196,6 +204,7 @@ def render_still(
         time: The instant [s].
         size: Width and height [pixels].
         camera: Where it is seen from.
+        captions: Whether legend and clock are written into it.
 
     Raises:
         VisualError: If something is missing, or the file cannot be written.
@@ -204,7 +213,7 @@ def render_still(
     require_renderer(path)
     from PIL import Image as Pillow
 
-    with Renderer(scene, size, camera, smooth=True) as renderer:
+    with Renderer(scene, size, camera, smooth=True, captions=captions) as renderer:
         picture = renderer.draw(scene.at(time))
     with whole_file(path, VisualError) as part:
         Pillow.fromarray(picture).save(part, optimize=True)
@@ -218,6 +227,7 @@ def render_film(
     *,
     size: tuple[int, int] = (1280, 720),
     camera: Camera = Camera(),  # noqa: B008
+    captions: bool = True,
     progress: Listener | None = None,
 ) -> Path:
     """Write a film of all instants of a scene completely or not at all, and return its path.
@@ -228,6 +238,7 @@ def render_film(
         rate: Pictures a second.
         size: Width and height [pixels]; of .mp4 they become even.
         camera: Where it is seen from.
+        captions: Whether legend and clock are written into the pictures.
         progress: Called after each picture.
 
     Raises:
@@ -237,7 +248,8 @@ def render_film(
     require_renderer(path)
     count = len(scene.times)
     size = (size[0] - size[0] % 2, size[1] - size[1] % 2)
-    with Renderer(scene, size, camera) as renderer, whole_file(path, VisualError) as part:
+    renderer = Renderer(scene, size, camera, captions=captions)
+    with renderer, whole_file(path, VisualError) as part:
 
         def pictures() -> Iterator[Image]:
             for instant in range(count):
@@ -323,7 +335,7 @@ def _model(
         name="floor", type=kinds.mjTEXTURE_2D, builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
         rgb1=_FLOOR[0], rgb2=_FLOOR[1], width=256, height=256,
     )  # fmt: skip
-    floor = spec.add_material(name="floor", texrepeat=(1.0 / _TILE, 1.0 / _TILE), texuniform=True)
+    floor = spec.add_material(name="floor", texrepeat=(1.0 / TILE, 1.0 / TILE), texuniform=True)
     floor.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
     floor.specular = 0.0
     paint = spec.add_material(name="paint", specular=0.35, shininess=0.45)

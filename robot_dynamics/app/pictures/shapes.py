@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.pictures.figures import GREEN, VERMILION
 from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.app.scenarios.surfaces import PLANE_SIZE_M
 from robot_dynamics.arrays import Array
@@ -25,10 +26,20 @@ from robot_dynamics.model import pose
 from robot_dynamics.scalar.derivatives import jacobian
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
+
+def rgba(color: str, alpha: float = 1.0) -> Color:
+    """Return red, green, blue and alpha in [0, 1] of a colour such as "#0072B2"."""
+    r, g, b = (int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
+    return r, g, b, alpha
+
+
 FORCE_SCALE = 0.003  # length of an arrow [m/N]
 MOMENT_SCALE = 0.03  # [m/(N m)]
-FORCE_COLOR: Color = (0.85, 0.2, 0.15, 1.0)
-MOMENT_COLOR: Color = (0.2, 0.35, 0.85, 1.0)
+# Arrows: stronger than the colours of curves, to stand out from robots and wood.
+FORCE_COLOR, MOMENT_COLOR, PUSH_COLOR = rgba("#D93326"), rgba("#3359D9"), rgba("#8E24AA")
+SAFE_COLOR, USED_COLOR = rgba(GREEN), rgba(VERMILION)  # friction cones, bars
+SHORTEST_ARROW = 0.005  # shorter arrows are not drawn [m]
+TILE = 0.5  # side of a floor tile [m]
 GHOST_ALPHA = 0.25
 WOOD: Color = (0.82, 0.66, 0.44, 1.0)  # objects without a colour
 _METAL: Color = (0.7, 0.72, 0.75, 1.0)  # robots without one

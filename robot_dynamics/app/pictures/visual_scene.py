@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.output_files import RECORDING, SUFFIXES
-from robot_dynamics.app.pictures.plots import with_estimates
+from robot_dynamics.app.pictures.charts import Chart, charts_of
+from robot_dynamics.app.pictures.plots import held_surfaces, with_estimates
 from robot_dynamics.app.pictures.shapes import (
     FORCE_COLOR,
     FORCE_SCALE,
     GHOST_ALPHA,
     MOMENT_COLOR,
     MOMENT_SCALE,
+    SAFE_COLOR,
+    USED_COLOR,
     WOOD,
     Mesh,
     SurfacePush,
@@ -45,17 +48,17 @@ from robot_dynamics.description.world import place
 from robot_dynamics.manipulation.contact_settings import ContactSettings
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import build
+from robot_dynamics.model import WORLD, build
 from robot_dynamics.robot import Robot
 
 Role = Literal["robot", "object", "reference", "surface", "cone"]
 
 _MOST_INSTANTS = 1_000_000  # of a scene: eleven hours at 25 pictures a second
+_MOST_ROWS = 600  # of a run that goes on
 _CONE = 0.1  # length of friction cones [m]
 _CONE_ALPHA = 0.55
 _HIDDEN = -100.0  # height of what is not shown, far below the ground [m]
 _TOUCHING = 1e-3  # largest gap of a palm whose friction cone is shown [m]
-_SAFE, _USED = np.array([0.1, 0.65, 0.25]), np.array([0.9, 0.15, 0.1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +98,21 @@ class Arrow:
 
 
 @dataclass(frozen=True, eq=False)
+class Contact:
+    """A grasp that can part from the object, or a surface.
+
+    Attributes:
+        name: Name of the arm or the surface.
+        force: Normal force at each instant (N,) [N]; NaN where unknown.
+        touching: Whether there is contact at each instant (N,).
+    """
+
+    name: str
+    force: Array
+    touching: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
 class VisualScene:
     """Bodies and arrows at N instants.
 
@@ -109,6 +127,11 @@ class VisualScene:
         arms: Names of these grasps.
         phases: Names of the phases of a task.
         phase: Index of the running one (N,).
+        contacts: Grasps that can part from the object, and surfaces.
+        frames: Poses in the world of all links and the object (N, 4, 4), by name.
+        tools: Names of the frames of tools and object.
+        pushable: Names of the bodies that an external force can move.
+        charts: Curves of the run.
     """
 
     name: str
@@ -121,6 +144,11 @@ class VisualScene:
     arms: Sequence[str] = ()
     phases: Sequence[str] = ()
     phase: Array = field(default_factory=lambda: np.zeros(1))
+    contacts: Sequence[Contact] = ()
+    frames: Mapping[str, Array] = field(default_factory=dict)
+    tools: Sequence[str] = ()
+    pushable: Sequence[str] = ()
+    charts: Sequence[Chart] = ()
 
     def at(self, time: float) -> int:
         """Return the number of the instant that is nearest to a time [s]."""
@@ -195,6 +223,27 @@ def scene_of_recording(
     return cell.scene(recording, rows, every[0] + interval * np.arange(count))
 
 
+class History:
+    """Rows of a run that goes on, for its charts: at most 600, every other one is dropped then."""
+
+    def __init__(self) -> None:
+        self._rows: list[Recording] = []
+
+    def extended(self, row: Recording) -> Recording:
+        """Return all rows so far as a recording.
+
+        Args:
+            row: A recording of one row, of the same columns as the others.
+        """
+        if len(self._rows) >= _MOST_ROWS:
+            del self._rows[1::2]
+        self._rows.append(row)
+        columns = {
+            name: np.concatenate([one.columns[name] for one in self._rows]) for name in row.columns
+        }
+        return Recording(columns, row.metadata)
+
+
 class RecordedCell:
     """Scenes of recordings of one cell: its bodies are read once.
 
@@ -238,6 +287,7 @@ class RecordedCell:
         links = _link_poses(self._robot, dict(zip(joints, positions.T, strict=False)), count)
         bodies = self._bodies(links, columns, count)
         tools = [links[arm.tool] for arm in cell.arms]
+        parts = {body.name: body.poses for body in bodies if body.role == "object"}
         arrows = _grasp_arrows(cell, columns, tools)
         arrows += _surface_arrows(self._pushes, columns)
         held = {arm.name: arm.contact for arm in cell.arms}
@@ -260,7 +310,18 @@ class RecordedCell:
             tuple(held)[: used.shape[1]],
             recording.metadata.get("phases", ()),
             columns.get("phase", np.zeros(count)).ravel(),
+            _contacts(cell, recording, columns),
+            {**links, **parts},
+            (*(arm.tool for arm in cell.arms), *parts),
+            self._pushable(recording),
+            charts_of(recording),
         )
+
+    def _pushable(self, recording: Recording) -> tuple[str, ...]:
+        """Return the names of links that move, and of the object if it is held."""
+        held = recording.metadata.get("holds_object", True)
+        links = [link.name for link in self._robot.model.links if link.body != WORLD]
+        return (*links, *([recording.get("object")] if held else []))
 
     def at_postures(self, name: str, system: GraspSystem) -> VisualScene:
         """Return the arms at the postures of the scenario, and the object where it is placed.
@@ -271,7 +332,9 @@ class RecordedCell:
         """
         positions = dict(zip(system.joint_names, system.posture[:, None], strict=True))
         links = _link_poses(self._robot, positions, 1)
-        return VisualScene(name, np.zeros(1), self._bodies(links, {}, 1))
+        bodies = self._bodies(links, {}, 1)
+        tools = tuple(arm.tool for arm in self._cell.arms)
+        return VisualScene(name, np.zeros(1), bodies, frames=links, tools=tools)
 
     def _bodies(
         self, links: Mapping[str, Array], columns: Mapping[str, Array], count: int
@@ -316,9 +379,7 @@ def scene_of_robot(
                 f"positions have the shape {positions.shape}; expected "
                 f"{(len(at), robot.model.nq)}, a row for each time."
             )
-        return VisualScene(
-            described.mechanism.name, at, _robot_bodies(described, _poses(robot, positions))
-        )
+        return _scene_of_links(described, at, _poses(robot, positions))
     for name, values in (positions or {}).items():
         if np.shape(values) not in ((), (1,), at.shape):
             raise VisualError(
@@ -326,15 +387,17 @@ def scene_of_robot(
                 "each time."
             )
         given[name] = np.broadcast_to(np.asarray(values, float), at.shape)
-    links = _link_poses(robot, given, len(at))
-    return VisualScene(described.mechanism.name, at, _robot_bodies(described, links))
+    return _scene_of_links(described, at, _link_poses(robot, given, len(at)))
 
 
-def _robot_bodies(described: Description, links: Mapping[str, Array]) -> list[VisualBody]:
-    return [
+def _scene_of_links(
+    described: Description, times: Array, links: Mapping[str, Array]
+) -> VisualScene:
+    bodies = [
         VisualBody(name, "robot", meshes, links[name])
         for name, meshes in _link_meshes(described).items()
     ]
+    return VisualScene(described.mechanism.name, times, bodies, frames=links)
 
 
 def _link_poses(robot: Robot, positions: Mapping[str, Array], count: int) -> dict[str, Array]:
@@ -437,6 +500,25 @@ def _surface_arrows(
     return found
 
 
+def _contacts(
+    cell: CellSettings, recording: Recording, columns: Mapping[str, Array]
+) -> list[Contact]:
+    """Return the contacts whose state the recording has."""
+    found = []
+    if "grasp_gap" in columns and "grasp_wrench" in columns:
+        normal = columns["grasp_wrench"].reshape(-1, len(cell.arms), 6)[:, :, 5]
+        for i, arm in enumerate(cell.arms):
+            if arm.contact.unilateral:
+                touching = columns["grasp_gap"][:, i] <= _TOUCHING
+                found.append(Contact(arm.name, normal[:, i], touching))
+    if "contact_force" in columns:
+        held = held_surfaces(recording)
+        for name, force in zip(recording.get("surfaces"), columns["contact_force"].T, strict=True):
+            if name not in held:
+                found.append(Contact(name, force, force > 0.0))
+    return found
+
+
 def _cone(
     name: str, contact: ContactSettings, tools: Array, used: Array, gaps: Array
 ) -> VisualBody:
@@ -451,8 +533,9 @@ def _cone(
     cone.apply_transform(np.diag([1.0, -1.0, -1.0, 1.0]))  # its tip down ...
     cone.apply_translation([0.0, 0.0, _CONE])  # ... and at the origin
     share = np.clip(np.nan_to_num(used), 0.0, 1.0)[:, None]
-    colors = np.hstack([(1.0 - share) * _SAFE + share * _USED, np.full_like(share, _CONE_ALPHA)])
-    mesh = shaded(cone, (*_SAFE.tolist(), _CONE_ALPHA))
+    colors = (1.0 - share) * SAFE_COLOR + share * USED_COLOR
+    colors[:, 3] = _CONE_ALPHA
+    mesh = shaded(cone, (*SAFE_COLOR[:3], _CONE_ALPHA))
     poses = tools.copy()
     poses[gaps > _TOUCHING, 2, 3] = _HIDDEN
     return VisualBody(f"{name} friction cone", "cone", [mesh], poses, colors)

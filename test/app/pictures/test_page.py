@@ -9,14 +9,16 @@ import socket
 import subprocess
 import sys
 import time
+import types
 import urllib.request
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from waiting import PATIENCE_S
 
 from robot_dynamics.app.command_line.main import main
-from robot_dynamics.app.pictures.shapes import VisualError
+from robot_dynamics.app.pictures.shapes import FORCE_SCALE, VisualError
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.scenario import load_scenario
 
@@ -25,6 +27,7 @@ for package in ("trimesh", "viser"):
 
 from robot_dynamics.app.command_line import live  # noqa: E402
 from robot_dynamics.app.pictures.page import Page, require_viser  # noqa: E402
+from robot_dynamics.app.pictures.page_content import bars_html, state_html  # noqa: E402
 from robot_dynamics.app.pictures.visual_scene import scene_of_recording  # noqa: E402
 
 
@@ -38,7 +41,8 @@ def recording(run):
 @pytest.fixture(scope="module")
 def page(recording):
     """Return a page of it."""
-    page = Page(scene_of_recording(recording, 0.02), port=18080)
+    page = Page(scene_of_recording(recording, 0.02), port=18080, pushes=True)
+    page._playing.value = False
     yield page
     page.close()
 
@@ -52,6 +56,98 @@ def test_the_page_shows_recorded_poses(page, recording):
         if shown[3] * qw < 0.0:
             shown[3:] *= -1.0
         assert shown == pytest.approx(np.array([x, y, z, qw, qx, qy, qz]), abs=1e-6)
+
+
+def test_frames_are_where_the_scene_has_them(page):
+    """Axes of tools, links and object have the poses of the scene; names are beside them."""
+    scene = page._scene
+    assert scene.tools == ("left_tool", "right_tool", "box")
+    for frames in page._frames.values():
+        frames.choose(True, True)
+        page.show(20)
+        for i, name in enumerate(frames._names):
+            at = scene.frames[name][20]
+            assert np.allclose(frames._axes.batched_positions[i], at[:3, 3], atol=1e-6)
+            turned = Rotation.from_quat(np.roll(frames._axes.batched_wxyzs[i], -1)).as_matrix()
+            assert np.allclose(turned, at[:3, :3], atol=1e-6)
+            assert (frames._labels[i].text, frames._labels[i].visible) == (name, True)
+            assert np.allclose(frames._labels[i].position, at[:3, 3], atol=1e-6)
+        frames.choose(False, False)
+        assert not frames._axes.visible
+    assert sorted(frames for kind in page._frames.values() for frames in kind._names) == sorted(
+        scene.frames
+    )
+
+
+@pytest.mark.parametrize("instant", [0, 13, 25])
+def test_plots_follow_the_time(page, instant):
+    """A vertical line in each plot is at the time of the instant, from end to end of its axis."""
+    page.show(instant)
+    time_s = page._scene.times[instant]
+    assert len(page._charts._handles) == 4
+    for chart, handle in zip(page._scene.charts, page._charts._handles, strict=True):
+        times, *_, line = handle.data
+        assert handle.scales["y"]["range"] == chart.range
+        assert handle.scales["part"]["range"] == (0.0, 1.0)
+        assert (np.diff(times) >= 0.0).all()
+        (at,) = np.flatnonzero(line)
+        assert times[[at - 1, at, at + 1]] == pytest.approx(time_s, abs=1e-12)
+        assert line[at] == 1.0
+        # The curves are those of the recording, below the line as well.
+        curve = chart.curves[-1].values
+        kept = np.delete(handle.data[-2], [at - 1, at, at + 1])
+        assert np.array_equal(kept, curve)
+
+
+def test_time_and_torques_are_stated(page, recording):
+    """The state beside the scene has the time, and the torque of each joint in percent."""
+    assert "t = 0.40 s" in state_html(page._scene, 20)
+    share = 100.0 * recording["applied_torque"][200, 1] / recording.get("effort_limits")[1]
+    assert f">{share:.0f}</span>" in bars_html(page._scene, 20)
+
+
+def dragged(start, end, phase="update"):
+    """Return an event of the mouse, as viser has it."""
+    return types.SimpleNamespace(
+        start_position=start, end_position=end, phase=phase, client_id=1, client=None
+    )
+
+
+def test_the_mouse_pushes_from_the_grip_towards_itself(page):
+    """The force is along the drag, as large as its arrow is long, and acts at the grip."""
+    page.show(0)
+    origin = page.pose("box")[:3]
+    grip = origin + np.array([0.0, 0.0, 0.1])
+    along, force = np.array([0.09, 0.0, 0.0]), 0.09 / FORCE_SCALE
+    page._drag("box", dragged(grip, grip + along))
+    assert page.pushes["box"] == pytest.approx([0.0, 0.1 * force, 0.0, force, 0.0, 0.0], abs=1e-4)
+    page.show(1)
+    assert np.allclose(page._arrows.points[-1, 1], grip + along, atol=1e-4)
+    page._sliders["box"][0].value = -5.0
+    assert page.pushes["box"][3] == pytest.approx(force - 5.0)
+    page._sliders["box"][0].value = 0.0
+    page._drag("left_link4", dragged(grip, grip + np.roll(along, 1)))  # one body a hand
+    assert not page.pushes["box"].any()
+    assert page.pushes["left_link4"][4] == pytest.approx(force)
+    page._drag("left_link4", dragged(grip, grip, "end"))
+    assert not any(one.any() for one in page.pushes.values())
+
+
+def test_pushes_by_the_mouse_are_limited(page):
+    """Up to 60 N the force grows with the drag; a drag that is no number lets go."""
+    for distance, force in ((0.179, 0.179 / FORCE_SCALE), (0.181, 60.0), (1e6, 60.0)):
+        page._drag("box", dragged((0.0, 0.0, 0.0), (0.0, 0.0, distance)))
+        assert page.pushes["box"][5] == pytest.approx(force)
+    page._drag("box", dragged((0.0, 0.0, 0.0), (0.0, 0.0, np.nan)))
+    assert not page.pushes["box"].any()
+
+
+def test_what_cannot_be_pushed(page, recording):
+    """The base of the arms has no grip, nor the object if the arms do not hold it."""
+    assert "base" not in {body.name for body in page._pushable}
+    assert "box" in {body.name for body in page._pushable}
+    empty = Recording(recording.columns, {**recording.metadata, "holds_object": False})
+    assert "box" not in scene_of_recording(empty, 0.1).pushable
 
 
 def test_the_page_is_served_on_the_loopback_address_alone(page):
@@ -129,7 +225,7 @@ def test_a_live_simulation_is_shown_and_pushed(monkeypatch):
 
         def ready(page, force=force, pages=pages):
             pages.append(page)
-            page._pushes[0].value = force
+            page._sliders["box"][0].value = force
 
         view = live.LiveView(load_scenario("lift_box", ["reference={}"]), port=18180, ready=ready)
         try:

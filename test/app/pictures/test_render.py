@@ -16,7 +16,7 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.app.command_line.main import main
 from robot_dynamics.app.command_line.view import scene_of
-from robot_dynamics.app.pictures.shapes import FORCE_COLOR, VisualError, meshes_of
+from robot_dynamics.app.pictures.shapes import FORCE_COLOR, MOMENT_COLOR, VisualError, meshes_of
 from robot_dynamics.app.pictures.visual_scene import Arrow, VisualBody, VisualScene
 from robot_dynamics.description.description import Shape
 from robot_dynamics.model import pose
@@ -111,8 +111,29 @@ def test_zoom_moves_towards_the_object():
 def test_a_short_arrow_is_not_drawn():
     """A force of next to nothing leaves the picture as it is."""
     nothing = Arrow("push", FORCE_COLOR, np.zeros((2, 3)), np.full((2, 3), 1e-4))
-    with Renderer(cubes(), SIZE) as one, Renderer(cubes([nothing]), SIZE) as other:
+    bare = {"captions": False}
+    with (
+        Renderer(cubes(), SIZE, **bare) as one,
+        Renderer(cubes([nothing]), SIZE, **bare) as other,
+    ):
         assert np.array_equal(one.draw(0), other.draw(0))
+
+
+def test_legend_and_clock_are_written():
+    """The clock is at the top left, the legend at the bottom left, in the arrows' colour."""
+    tips, vectors = np.tile([0.0, 0.5, 0.9], (2, 1)), np.tile([0.0, 0.0, 1e-4], (2, 1))
+    scene = cubes([Arrow("push", MOMENT_COLOR, tips, vectors)])
+    with Renderer(scene, (320, 240)) as one, Renderer(scene, (320, 240), captions=False) as other:
+        first, second = one.draw(0).astype(int), one.draw(1).astype(int)
+        bare = [other.draw(i).astype(int) for i in range(2)]
+    changed = [np.abs(a - b).max(axis=2) > 0 for a, b in zip((first, second), bare, strict=True)]
+    top, bottom = changed[0][:30, :100], changed[0][200:, :160]
+    assert top.sum() > 50
+    assert bottom.sum() > 200
+    assert top.sum() + bottom.sum() == changed[0].sum()
+    assert (changed[0] != changed[1])[:30].any()  # the clock goes on
+    blue = np.round(255.0 * np.array(MOMENT_COLOR[:3]))
+    assert (np.abs(first - blue).max(axis=2) < 2).sum() > 20
 
 
 def test_a_film_has_all_instants(tmp_path):
@@ -149,7 +170,7 @@ def test_a_picture_of_a_recording(run, tmp_path, capsys):
     recording = tmp_path / "run.npz"
     run.save(recording)
     picture = tmp_path / "run.png"
-    arguments = ["render", str(recording), "--size", "320x180"]
+    arguments = ["render", str(recording), "--size", "320x180", "--no-captions"]
     assert main([*arguments, "--output", str(picture), "--at", "0.1"]) == 0
     assert capsys.readouterr().out == f"written: {picture}\n"
     with Image.open(picture) as image:

@@ -9,7 +9,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.pictures import visual_scene
-from robot_dynamics.app.pictures.shapes import FORCE_SCALE, VisualError, meshes_of, require_trimesh
+from robot_dynamics.app.pictures.shapes import (
+    FORCE_SCALE,
+    SAFE_COLOR,
+    USED_COLOR,
+    VisualError,
+    meshes_of,
+    require_trimesh,
+)
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.description import Shape
@@ -120,8 +127,8 @@ def test_friction_colours_the_cones(recording):
     scene = scene_of_recording(changed, 0.1)
     left, right = (body for body in scene.bodies if body.role == "cone")
     assert left.colors[0] == pytest.approx(right.colors[-1])
-    red, green, *_ = left.colors[-1]
-    assert red > 4 * green
+    assert left.colors[0, :3] == pytest.approx(SAFE_COLOR[:3])
+    assert left.colors[-1, :3] == pytest.approx(USED_COLOR[:3])
     assert scene.arms == ("left", "right")
     # Of the palm that comes off by 1 mm it is hidden.
     assert left.poses[0, 2, 3] > 0.0 > left.poses[-1, 2, 3]
@@ -132,6 +139,34 @@ def test_friction_colours_the_cones(recording):
     assert (radius < 0.5 * vertices[:, 2] + 1e-9).all()
     assert radius.max() == pytest.approx(0.5 * vertices[:, 2].max())
     assert vertices.min(axis=0)[2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_contacts_are_those_that_can_part(recording):
+    """A palm touches while its gap is at most 1 mm; its force is along the tool's axis."""
+    text = recording.get("scenario_text").replace("kind: rigid", "kind: point")
+    gap = np.where(np.arange(len(recording)) < 100, 1e-3, 1.01e-3)[:, None] * [1.0, 0.0]
+    columns = {**recording.columns, "grasp_gap": gap, "contact_force": gap[:, :1] * [0.0, 1.0]}
+    more = {"scenario_text": text, "surfaces": ["table", "wall"], "surface_rows": [0, 1]}
+    changed = Recording(columns, {**recording.metadata, **more})
+    scene = scene_of_recording(changed, recording.get("period_s"))
+    assert [one.name for one in scene.contacts] == ["left", "right", "table", "wall"]
+    left, right, table, wall = scene.contacts
+    assert left.touching[:250].tolist() == 100 * [True] + 150 * [False]
+    assert right.touching.all()
+    assert np.array_equal(left.force[:250], recording["grasp_wrench"][:, 5])
+    assert np.array_equal(right.force[:250], recording["grasp_wrench"][:, 11])
+    assert not table.touching.any()
+    assert wall.touching.all()
+
+
+def test_a_run_that_goes_on_keeps_its_history(recording, monkeypatch):
+    """Charts have all rows so far; of too many every other one is dropped."""
+    monkeypatch.setattr(visual_scene, "_MOST_ROWS", 4)
+    history, ticks = visual_scene.History(), []
+    for i in range(6):
+        row = Recording({k: v[i : i + 1] for k, v in recording.columns.items()}, {})
+        ticks.append(history.extended(row)["tick"].tolist())
+    assert ticks[3:] == [[0, 1, 2, 3], [0, 2, 4], [0, 2, 4, 5]]
 
 
 def test_a_robot_at_its_joint_positions(tmp_path):
