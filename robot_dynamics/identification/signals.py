@@ -91,6 +91,10 @@ class Filters:
         q, qd, qdd = (_convolved(q, self.derivative(order)) for order in (0, 1, 2))
         return q, qd, qdd
 
+    def slope(self, values: Array) -> Array:
+        """Return the smoothed derivative (N, n) [1/s]; NaN where the window does not fit."""
+        return _convolved(values, self.derivative(1))
+
     def reduce(self, values: Array) -> Array:
         """Return low-passed values (M, ...) of signals (N, ...), one row each `stride`.
 
