@@ -28,6 +28,7 @@ from robot_dynamics.identification.signals import Filters, IdentificationError
 from robot_dynamics.robot import Robot
 
 _CONSTANT, _DELAY_S = 2.0, 0.05  # prior deviations of torque constants and of the delay
+_OFFSET = 0.2  # prior deviation of the offset of a torque, over Coulomb friction
 _ROUNDS = 5  # of the Gauss-Newton iteration for the delay
 _LEAST_ROWS = 4  # instants
 _DELAY = "delay [s]"
@@ -105,7 +106,7 @@ class DriveEquations:
         guess = friction.first_guess()
         mean, deviations = friction.prior(guess)
         prior = np.concatenate([np.ones(n), mean, np.zeros(n), [self._delay]])
-        wide = np.concatenate([np.full(n, _CONSTANT), deviations, guess, [_DELAY_S]])
+        wide = np.concatenate([np.full(n, _CONSTANT), deviations, _OFFSET * guess, [_DELAY_S]])
         x, filters = prior, Filters(motions[0].period, self._cutoff)
         for _ in range(_ROUNDS):
             rows = [self._rows(piece, x, guess) for one in motions for piece in one.pieces()]
