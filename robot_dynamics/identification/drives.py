@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.identification.arm_states import ArmStates
@@ -162,7 +163,7 @@ class DriveEquations:
 
     def _equations(
         self, motion: RecordedMotion, x: Array
-    ) -> tuple[Array, Array, Array, Array, Array]:
+    ) -> tuple[Array, Array, Array, Array, NDArray[np.bool_]]:
         """Return factors of the unknowns, needed torques, velocities, positions, unknown rows.
 
         Needed are those of the described links; the factors are those at the unknowns `x`.

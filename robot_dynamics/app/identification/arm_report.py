@@ -59,7 +59,7 @@ class ArmIdentification(IdentificationReport):
                     f"the identified arm {name!r} predicts the held-out part worse ({after:.2f}) "
                     f"than the description ({before:.2f})."
                 )
-            if consistent > 1.2 * after:
+            if consistent > 1.2 * max(after, 1.0):
                 found.append(
                     f"links of positive mass predict the torques of arm {name!r} worse "
                     f"({consistent:.2f} times the noise) than base parameters ({after:.2f}): "
