@@ -7,15 +7,16 @@ commands u, of which each acts a delay D later:
 
     ID(q, qd, qdd) = k u(t - D) - friction(qd) - offset + noise
 
-The constant k of a joint is 1 if its drive gives the commanded torque, and negative if the signs of
-command and position differ. D is the time from the measurement of a command to its effect in
-the measured positions: delays of command and measurement act alike, and only their sum shows.
+The constant k of a joint is 1 if its drive gives the commanded torque, and negative if command and
+position have opposite signs. D is the time from a command to its effect in the measured positions:
+delays of command and of measurement act alike, and only their sum shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,9 @@ from robot_dynamics.robot import Robot
 _CONSTANT, _DELAY_S = 2.0, 0.05  # prior deviations of torque constants and of the delay
 _OFFSET = 0.2  # prior deviation of the offset of a torque, over Coulomb friction
 _ROUNDS = 5  # of the Gauss-Newton iteration for the delay
+_CONVERGED = 0.03  # of the deviations
 _LEAST_ROWS = 4  # instants
+_FAST, _SPEED_ERROR = 0.5, 0.02  # speed at which a start has gone wrong, and its error [rad/s]
 _DELAY = "delay [s]"
 
 
@@ -72,6 +75,25 @@ class ArmDrives:
         return self.fit.values[at], self.fit.deviations[at]
 
 
+class _Piece(NamedTuple):
+    """A part of a motion.
+
+    Attributes:
+        q: Positions of the robot (N, nv).
+        qd: Velocities of the joints (N, n).
+        needed: Torques that move the described links (N, n).
+        u: Commands (N, n), and their slope.
+        unknown: Mask of the samples without a state (N,).
+    """
+
+    q: Array
+    qd: Array
+    needed: Array
+    u: Array
+    slope: Array
+    unknown: NDArray[np.bool_]
+
+
 class DriveEquations:
     """Equations of the drives of an arm that holds nothing.
 
@@ -108,81 +130,102 @@ class DriveEquations:
         mean, deviations = friction.prior(guess)
         prior = np.concatenate([np.ones(n), mean, np.zeros(n), [self._delay]])
         wide = np.concatenate([np.full(n, _CONSTANT), deviations, _OFFSET * guess, [_DELAY_S]])
-        x, filters = prior, Filters(motions[0].period, self._cutoff)
+        filters = Filters(motions[0].period, self._cutoff)
+        pieces = [self._piece(one, filters) for motion in motions for one in motion.pieces()]
+        x = prior
         for _ in range(_ROUNDS):
-            rows = [self._rows(piece, x, guess) for one in motions for piece in one.pieces()]
+            rows = [self._rows(piece, x, guess, filters) for piece in pieces]
             A, y = (np.concatenate(parts) for parts in zip(*rows, strict=True))
             if len(y) < _LEAST_ROWS:
                 raise IdentificationError(
-                    f"the recording has {len(y)} instants of the arm of {self._states.joints[0]!r} "
-                    f"to fit, each 1/{2 * self._cutoff:g} s; expected at least {_LEAST_ROWS} "
-                    "without gaps."
+                    f"the recording has {len(y)} instants of an arm to fit, each "
+                    f"1/{2 * self._cutoff:g} s; expected at least {_LEAST_ROWS} without gaps."
                 )
             freedom = np.full(len(y), float(n))
             fit = solve(A, y, freedom, self.names, prior, wide, filters.correlation)
-            x = fit.values
+            step, x = fit.values - x, fit.values
             guess = friction.next_guess(guess, x[2 * n : 3 * n])
+            if (np.abs(step) < _CONVERGED * fit.deviations).all():
+                break
         described = x.copy()
         described[:n] = 1.0
-        unexplained = [self._unexplained(motions, values) for values in (described, x)]
+        unexplained = [self._unexplained(pieces, one, filters.period) for one in (described, x)]
         return ArmDrives(self._states.joints, fit, (unexplained[0], unexplained[1]))
 
-    def residuals(self, motion: RecordedMotion, x: Array) -> tuple[Array, Array]:
-        """Return needed less given torques (N, n), and velocities (N, n); NaN where unknown.
+    def _piece(self, motion: RecordedMotion, filters: Filters) -> _Piece:
+        """Return what the equations of a motion need, whatever the unknowns are."""
+        states, index = self._states, self._states.index
+        q, qd, qdd, unknown = states.of(motion, filters)
+        assert motion.torque is not None
+        needed = states.robot.inverse_dynamics(q, qd, qdd)[:, index]
+        slope = filters.slope(motion.torque)
+        return _Piece(q, qd[:, index], needed, motion.torque, slope, unknown)
 
-        Args:
-            motion: A motion with commands.
-            x: Unknowns in the order of `names`.
-        """
-        A, y, qd, _, unknown = self._equations(motion, x)
-        # The column of the delay is the slope there: its part is in the delayed commands.
-        residual = y - A[..., :-1] @ x[:-1]
-        residual[unknown], qd[unknown] = np.nan, np.nan
-        return residual, qd
+    def _unexplained(self, pieces: list[_Piece], x: Array, period: float) -> Array:
+        """Return the root mean square (n,) of needed less given torques of joints that move."""
+        squares, count = np.zeros((2, len(self._states.joints)))
+        for piece in pieces:
+            A = self._factors(piece, x, period)
+            # The column of the delay is the slope there: its part is in the delayed commands.
+            residual = piece.needed - A[..., :-1] @ x[:-1]
+            used = np.isfinite(residual) & ~piece.unknown[:, None] & ~is_slow(piece.qd)
+            squares += np.sum(np.where(used, residual, 0.0) ** 2, axis=0)
+            count += used.sum(axis=0)
+        return np.where(count > 0, np.sqrt(squares / np.maximum(count, 1)), np.nan)
 
-    def _unexplained(self, motions: list[RecordedMotion], x: Array) -> Array:
-        """Return the root mean square (n,) of residuals of joints that move."""
-        parts = [self.residuals(piece, x) for one in motions for piece in one.pieces()]
-        residual, qd = (np.concatenate(one) for one in zip(*parts, strict=True))
-        used = np.isfinite(residual) & ~is_slow(qd)
-        squares = np.where(used, residual, 0.0) ** 2
-        count = used.sum(axis=0)
-        return np.where(count > 0, np.sqrt(squares.sum(axis=0) / np.maximum(count, 1)), np.nan)
-
-    def _rows(self, motion: RecordedMotion, x: Array, guess: Array) -> tuple[Array, Array]:
+    def _rows(
+        self, piece: _Piece, x: Array, guess: Array, filters: Filters
+    ) -> tuple[Array, Array]:
         """Return low-passed whitened equations (M, n, u) and (M, n), linear about `x`."""
-        filters = Filters(motion.period, self._cutoff)
-        A, y, qd, q, unknown = self._equations(motion, x)
-        assert motion.torque is not None
-        variance = self._states.friction.variance(
-            motion.torque, qd, guess, self._states.noise, filters
-        )
-        covariance = self._states.covariance(q, variance, filters)
-        unknown |= ~np.isfinite(covariance).all(axis=(1, 2)) | ~np.isfinite(A).all(axis=(1, 2))
-        return self._states.reduced(A, y + A[..., -1] * x[-1], covariance, unknown, filters)
+        A, states = self._factors(piece, x, filters.period), self._states
+        variance = states.friction.variance(piece.u, piece.qd, guess, states.noise, filters)
+        covariance = states.covariance(piece.q, variance, filters)
+        finite = [np.isfinite(one).all(axis=(1, 2)) for one in (covariance, A)]
+        unknown = piece.unknown | ~finite[0] | ~finite[1]
+        return states.reduced(A, piece.needed + A[..., -1] * x[-1], covariance, unknown, filters)
 
-    def _equations(
-        self, motion: RecordedMotion, x: Array
-    ) -> tuple[Array, Array, Array, Array, NDArray[np.bool_]]:
-        """Return factors of the unknowns, needed torques, velocities, positions, unknown rows.
-
-        Needed are those of the described links; the factors are those at the unknowns `x`.
-        """
-        filters, n = Filters(motion.period, self._cutoff), len(self._states.joints)
-        q, qd, qdd, unknown = self._states.of(motion, filters)
-        index = self._states.index
-        y = self._states.robot.inverse_dynamics(q, qd, qdd)[:, index]
-        assert motion.torque is not None
-        u = _delayed(motion.torque, x[-1] / motion.period)
-        slope = _delayed(filters.slope(motion.torque), x[-1] / motion.period)
-        joint = np.arange(n)
-        A = np.zeros((len(q), n, len(self.names)))
-        A[:, joint, joint] = u
-        A[:, :, n : 4 * n] = -self._states.friction.columns(qd[:, index])
+    def _factors(self, piece: _Piece, x: Array, period: float) -> Array:
+        """Return the factors (N, n, u) of the unknowns in the needed torques at `x`."""
+        n, joint = len(self._states.joints), np.arange(len(self._states.joints))
+        periods = x[-1] / period
+        A = np.zeros((len(piece.q), n, len(self.names)))
+        A[:, joint, joint] = _delayed(piece.u, periods)
+        A[:, :, n : 4 * n] = -self._states.friction.columns(piece.qd)
         A[:, joint, 4 * n + joint] = -1.0
-        A[:, :, -1] = -x[:n] * slope
-        unknown |= ~np.isfinite(u).all(axis=1)
-        return A, y, qd[:, index], q, unknown
+        A[:, :, -1] = -x[:n] * _delayed(piece.slope, periods)
+        return A
+
+
+def constants_at_start(
+    robot: Robot, joints: Sequence[str], q: Array, qd: Array, u: Array, period: float, delay: int
+) -> tuple[Array, Array]:
+    """Return torque constants (n,) and their deviations by a start from rest that goes wrong.
+
+    The momentum that the joints gain is the impulse of torques and gravity. Of joints that are
+    hardly loaded the deviation is large.
+
+    Args:
+        robot: The arm, or several, with the links of the description.
+        joints: Names of the arm's joints.
+        q: Measured positions (N, n) from the start on.
+        qd: Measured velocities (N, n).
+        u: Commands (N, n), from the same measurements.
+        period: Time between samples [s].
+        delay: Periods until a command acts; brakes hold the arm before.
+    """
+    states = ArmStates(robot, joints, Noise())
+    fast = np.abs(qd).max(axis=1) > _FAST
+    end = max(int(np.argmax(fast)) if fast.any() else len(qd) - 1, delay + 1)
+    every = np.zeros((3, robot.model.nv))
+    middle = (delay + end) // 2
+    for row, values in zip(every, (q[middle], qd[middle], qd[end]), strict=True):
+        row[states.index] = values
+    H = robot.inertia_matrix(every[0])[np.ix_(states.index, states.index)]
+    lasts, impulse = (end - delay) * period, period * u[: end - delay].sum(axis=0)
+    bias = robot.bias_forces(every[0], every[1])[states.index]
+    size = np.maximum(np.abs(impulse), 1e-12)
+    error = lasts * states.friction.first_guess() + np.abs(H).sum(axis=1) * _SPEED_ERROR
+    return (H @ qd[end] + lasts * bias) / np.copysign(size, impulse), error / size
 
 
 def _delayed(values: Array, periods: float) -> Array:

@@ -25,7 +25,7 @@ from robot_dynamics.resources import share_directory
 NOISE = (
     "control.rate_hz=250",
     "plant.sensors.position=1.0e-4",
-    "plant.sensors.velocity=1.0e-3",
+    "plant.sensors.velocity=1.0e-4",
     "plant.sensors.force=0.3",
     "plant.sensors.moment=0.02",
 )

@@ -130,8 +130,10 @@ def check_motion(system: GraspSystem, i: int, q: Array, qd: Array, period: float
     """
     arm, own = system.arms[i], system.arm_slices[i]
     rate = Filters(period, CUTOFF).differentiate(q[:, own])[1]
+    # An arm that nothing controls any more hits its stops.
+    proper = (np.abs(rate) < system.limits["velocity"][own]).all(axis=1, keepdims=True)
     return [
-        _velocities(arm.name, arm.joints, rate, qd[:, own]),
+        _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), qd[:, own]),
         _samples(arm.name, rate, q[:, own], period),
     ]
 

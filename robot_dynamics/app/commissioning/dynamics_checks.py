@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,20 @@ from robot_dynamics.app.identification.drive_report import (
     wrong_constants,
 )
 from robot_dynamics.app.identification.frame_report import FrameIdentification
+from robot_dynamics.app.identification.identify import CUTOFF as SLOW_CUTOFF
 from robot_dynamics.app.identification.identify import identify
+from robot_dynamics.app.identification.inputs import cell_of, input_of
+from robot_dynamics.app.identification.report_parts import LARGEST_FACTOR
 from robot_dynamics.app.identification.sensor_report import SensorIdentification
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
-from robot_dynamics.identification.drives import ArmDrives
-from robot_dynamics.identification.sensors import WristSensor
-from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.identification.drives import ArmDrives, constants_at_start
+from robot_dynamics.identification.motion import Noise
+from robot_dynamics.identification.sensors import FreeArm, WristSensor
+from robot_dynamics.identification.signals import Filters, IdentificationError
 from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.robot import Robot
 
 _UNEXPLAINED = 0.02  # largest torque that description and drives do not explain, over the limit
 _MANY = 0.5  # share of the joints that are off if the links are, and not their drives
@@ -35,7 +41,9 @@ _FORCE, _MOMENT = 1.0, 0.1  # largest bias of a wrist sensor that is not tared [
 _MASS = 0.05  # largest error of the mass of a tool [kg]
 _PLACE_MM, _ANGLE = 1.0, 0.1  # largest displacement [mm] and rotation [degrees] of a base
 _KNOWN = 0.15  # largest standard deviation of a torque constant that is determined
+_SIGN, _START = 3.0, 0.5  # standard deviations, and error of a constant, by a start
 _OF_DRIVES = ("torque constants", "delay", "friction", "gravity and links")
+_AT_REST = 0.03  # rad/s or m/s: of joints whose tool is at rest
 _SENSOR = "wrist sensor"
 
 
@@ -43,6 +51,8 @@ def check_drives(
     scenario: Scenario, system: GraspSystem, recording: Recording
 ) -> tuple[list[Check], DriveIdentification | None]:
     """Return checks of each arm's drives and links, and the drives if they were identified."""
+    if recording.metadata.get("fault_time_s", np.inf) <= scenario.control.start.ramp_s:
+        return _start_of_drives(scenario, system, recording), None
     excluded = {}
     try:
         found = identify(recording, scenario, what="drives", cutoff=CUTOFF)
@@ -59,6 +69,28 @@ def check_drives(
     return checks, found
 
 
+def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recording) -> list[Check]:
+    """Return checks of drives that move arms which they should hold at rest."""
+    robot, control = Robot(system.arms_alone), scenario.control
+    names = ("joint_position", "joint_velocity", "commanded_torque")
+    checks = []
+    for arm, own in zip(system.arms, system.arm_slices, strict=True):
+        q, qd, u = (recording[name][:, own] for name in names)
+        k, deviations = constants_at_start(
+            robot, arm.joints, q, qd, u, control.period, control.command_delay_periods
+        )
+        wrong = {
+            name: k[j]
+            for j, name in enumerate(arm.joints)
+            if abs(k[j] - 1.0) > max(_SIGN * deviations[j], _START)
+        }
+        checks += [
+            _constants(arm.name, arm.joints, (k, deviations), wrong),
+            *_unexamined(arm.name, "the start went wrong"),
+        ]
+    return checks
+
+
 def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -> list[Check]:
     """Return the checks of an arm's drives.
 
@@ -69,11 +101,14 @@ def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -
     known = deviations < _KNOWN
     if any(k[drives.joints.index(name)] < 0.0 for name in wrong):
         # The torques of the other joints follow from a motion that nothing controlled.
-        return [_constants(arm, drives, wrong), *_unexamined(arm, "a torque has the wrong sign")]
+        return [
+            _constants(arm, drives.joints, drives.constants, wrong),
+            *_unexamined(arm, "a torque has the wrong sign"),
+        ]
     links = len(wrong) > max(_MANY * known.sum(), 1)
     checks = [_delay(scenario, arm, drives), _friction(arm, drives, effort)]
     if not links:
-        checks.append(_constants(arm, drives, wrong))
+        checks.append(_constants(arm, drives.joints, drives.constants, wrong))
     unexplained = drives.unexplained[0 if links else 1]
     share = np.nan_to_num(unexplained / effort)
     worst = int(np.argmax(share))
@@ -98,13 +133,16 @@ def _unexamined(arm: str, reason: str) -> list[Check]:
     return [Check(arm, what, "not examined", reason) for what in _OF_DRIVES[1:]]
 
 
-def _constants(arm: str, drives: ArmDrives, wrong: Mapping[str, str]) -> Check:
-    k, deviations = drives.constants
+def _constants(
+    arm: str, joints: Sequence[str], constants: tuple[Array, Array], wrong: Container[str]
+) -> Check:
+    """Return the check of torque constants (n,) and their deviations, of which some are wrong."""
+    k, deviations = constants
     far = np.where(deviations < _KNOWN, np.abs(k - 1.0), 0.0)
-    named = [drives.joints.index(name) for name in wrong] or [int(np.argmax(far))]
+    named = [j for j, name in enumerate(joints) if name in wrong] or [int(np.argmax(far))]
     named = [j for j in named if k[j] < 0.0] or named
     sign = bool(k[named[0]] < 0.0)
-    found = ", ".join(f"{drives.joints[j]} gives {k[j]:.3f} +- {deviations[j]:.3f}" for j in named)
+    found = ", ".join(f"{joints[j]} gives {k[j]:.3f} +- {deviations[j]:.3f}" for j in named)
     what = "the sign of the torque or of the position" if sign else "the torque constant"
     return judged(
         arm,
@@ -147,17 +185,39 @@ def _friction(arm: str, drives: ArmDrives, effort: Array) -> Check:
 def check_sensors(
     scenario: Scenario, system: GraspSystem, recording: Recording
 ) -> tuple[list[Check], SensorIdentification | None]:
-    """Return checks of the wrist sensors, and the sensors if they were identified."""
+    """Return checks of the wrist sensors at rest, and the sensors if they were identified."""
+    cell, sensors, checks = cell_of([recording], scenario), [], []
     try:
-        found = identify(recording, scenario, what="sensors")
+        free = input_of(recording, cell, "wrenches", held=False)
     except IdentificationError as error:
-        # Sensors that no tool explains are wrong; short recordings tell nothing.
-        wrong = "explains" in str(error)
-        return [Check("", _SENSOR, "no-go" if wrong else "not examined", str(error))], None
-    tared, checks = scenario.control.start.tare, []
-    for one, arm in zip(found.sensors, system.arms, strict=True):
+        return [Check("", _SENSOR, "not examined", str(error))], None
+    filters = Filters(free.motion.period, SLOW_CUTOFF)
+    tared = scenario.control.start.tare
+    for i, arm in enumerate(system.arms):
+        speeds = filters.differentiate(free.motion.q[:, system.arm_slices[i]])[1]
+        rests = np.asarray((np.abs(speeds) < _AT_REST).all(axis=1))
+        assert free.motion.wrenches is not None
+        wrenches = np.where(rests[:, None, None], free.motion.wrenches, np.nan)
+        motion = replace(free.motion, wrenches=wrenches)
+        try:
+            one = FreeArm(cell.kinematics, i, Noise(), SLOW_CUTOFF).identify([motion])
+        except IdentificationError as error:
+            checks.append(Check(arm.name, _SENSOR, "not examined", str(error)))
+            continue
+        if one.fit.deviations[0] > _MASS:
+            reason = "the arm rested in too few postures"
+            checks.append(Check(arm.name, _SENSOR, "not examined", reason))
+            continue
+        if one.fit.factor > LARGEST_FACTOR:
+            found = f"no tool explains it: residuals are {one.fit.factor:.3g} times the noise"
+            limit = f"at most {LARGEST_FACTOR:g}"
+            checks.append(Check(arm.name, _SENSOR, "no-go", found, limit, "look at its axes"))
+            continue
+        sensors.append(one)
         checks += [_sensor(one, arm), _bias(one, tared=tared)]
-    return checks, found
+    if len(sensors) < len(system.arms):
+        return checks, None
+    return checks, SensorIdentification(cell, sensors, None, [free], [])
 
 
 def _sensor(one: WristSensor, arm: Arm) -> Check:

@@ -3,7 +3,8 @@
 """Small motions of free arms, arm by arm, in which drives, links and wrist sensors show.
 
 Each arm leaves home, turns back through it to another posture, returns, and nods quickly, which
-shows the delay. Every joint moves in both directions, which tells friction from weight.
+shows the delay. Every joint moves in both directions, which tells friction from weight. In the two
+postures the arm rests, and its wrist sensor measures the weight of its tool alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.excitation import FreeWay, as_task
+from robot_dynamics.app.identification.excitation import FreeWay, as_task, move_phase
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
@@ -24,7 +25,8 @@ from robot_dynamics.manipulation.system import GraspSystem
 # tool by more than 20 degrees about two axes, by which the wrist sensors are told.
 _TURN, _SLIDE, _TOOL_TURN, _TOOL_JOINTS = 0.2, 0.05, 0.35, 3
 _NOD = 0.3  # of these displacements
-_MOVE_S, _NOD_S = 0.7, 0.2  # durations from home and back
+_MOVE_S, _NOD_S, _REST_S = 0.7, 0.2, 0.7  # durations from home and back, and of rests there
+_TURNS = 3  # moves before the nod
 _PEAK = 1.875  # peak over mean speed of a quintic profile
 _FASTEST = 0.3  # share of the velocity limits
 _SCALES = (1.0, 0.6, 0.35)  # of the displacements, the first without a collision
@@ -47,7 +49,7 @@ def commissioning_task(scenario: Scenario) -> dict[str, Any]:
         )
     system = build_system(scenario)
     free = FreeWay(scenario, system)
-    moves: list[tuple[str, Array, float]] = []
+    phases: list[dict[str, Any]] = []
     for i, arm in enumerate(system.arms):
         own = system.arm_slices[i]
         ways = (ends for scale in _SCALES for ends in _ends(scenario, system, i, scale))
@@ -60,10 +62,12 @@ def commissioning_task(scenario: Scenario) -> dict[str, Any]:
             )
         speeds = system.limits["velocity"][own]
         for k, (start, end) in enumerate(zip([scenario.home[own], *ends], ends, strict=False)):
-            duration = _NOD_S if k >= len(ends) - 2 else _MOVE_S
+            duration = _NOD_S if k >= _TURNS else _MOVE_S
             share = float(np.max(_PEAK * np.abs(end - start) / (duration * speeds)))
-            moves.append((arm.name, end, min(share, _FASTEST)))
-    return as_task(scenario, moves)
+            phases.append(move_phase(arm.name, end, min(share, _FASTEST)))
+            if k < _TURNS - 1:
+                phases.append({"wait": {"duration_s": _REST_S}})
+    return as_task(scenario, phases)
 
 
 def _ends(

@@ -10,7 +10,6 @@ Moves are added until the standard deviations are as wanted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,30 +82,32 @@ class Excitation:
             base: File or name of the scenario, which the new one extends; None to write all of
                 it.
         """
-        moves = [(self.arm, end, speed) for end, speed in self.moves]
+        moves = [move_phase(self.arm, end, speed) for end, speed in self.moves]
         header = f"Motion of arm {self.arm!r} to be identified, by `robot_dynamics excite`."
         write_corrected(Path(place), base, self.scenario, as_task(self.scenario, moves), header)
         return Path(place)
 
 
-def as_task(scenario: Scenario, moves: Iterable[tuple[str, Array, float]]) -> dict[str, Any]:
-    """Return the changes of a scenario whose task are moves of free arms, and then home.
+def move_phase(arm: str, end: Array, speed: float) -> dict[str, Any]:
+    """Return a move of a task.
+
+    Args:
+        arm: Name of the arm.
+        end: Positions of its joints (n,) [rad or m].
+        speed: Largest velocity as a share of the limits.
+    """
+    joints = {arm: np.round(end, 4).tolist()}
+    return {"move": {"joints": joints, "velocity_fraction": round(speed, 4)}}
+
+
+def as_task(scenario: Scenario, phases: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the changes of a scenario whose task are phases of free arms, and then home.
 
     Args:
         scenario: The scenario; its thresholds of an object are left out.
-        moves: Arm, end (n,) [rad or m], and largest velocity as a share of the limits.
+        phases: The phases.
     """
-    task: list[dict[str, Any]] = [
-        {
-            "move": {
-                "joints": {arm: np.round(end, 4).tolist()},
-                "velocity_fraction": round(speed, 4),
-            }
-        }
-        for arm, end, speed in moves
-    ]
-    task.append({"move": {"to": "home"}})
-    changes: dict[str, Any] = {"task": task}
+    changes: dict[str, Any] = {"task": [*phases, {"move": {"to": "home"}}]}
     for engine in ("engine", "mujoco"):
         given = vars(getattr(scenario.acceptance, engine))
         kept = ("torque_fraction_of_limit_max",)
