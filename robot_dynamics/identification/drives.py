@@ -34,7 +34,8 @@ _OFFSET = 0.2  # prior deviation of the offset of a torque, over Coulomb frictio
 _ROUNDS = 5  # of the Gauss-Newton iteration for the delay
 _CONVERGED = 0.03  # of the deviations
 _LEAST_ROWS = 4  # instants
-_FAST, _SPEED_ERROR = 0.5, 0.02  # speed at which a start has gone wrong, and its error [rad/s]
+# Speed at which a start has gone wrong, its error [rad/s], and half the time of its difference.
+_FAST, _SPEED_ERROR, _HALF_S = 0.5, 0.03, 0.005
 _DELAY = "delay [s]"
 
 
@@ -197,25 +198,28 @@ class DriveEquations:
 
 
 def constants_at_start(
-    robot: Robot, joints: Sequence[str], q: Array, qd: Array, u: Array, period: float, delay: int
-) -> tuple[Array, Array]:
+    robot: Robot, joints: Sequence[str], q: Array, u: Array, period: float, delay: int
+) -> tuple[Array, Array] | None:
     """Return torque constants (n,) and their deviations by a start from rest that goes wrong.
 
     The momentum that the joints gain is the impulse of torques and gravity. Of joints that are
-    hardly loaded the deviation is large.
+    hardly loaded the deviation is large. The result is None if no joint becomes fast.
 
     Args:
         robot: The arm, or several, with the links of the description.
         joints: Names of the arm's joints.
         q: Measured positions (N, n) from the start on.
-        qd: Measured velocities (N, n).
         u: Commands (N, n), from the same measurements.
         period: Time between samples [s].
         delay: Periods until a command acts; brakes hold the arm before.
     """
-    states = ArmStates(robot, joints, Noise())
+    states, half = ArmStates(robot, joints, Noise()), max(1, round(_HALF_S / period))
+    qd = np.zeros_like(q)
+    qd[half:-half] = (q[2 * half :] - q[: -2 * half]) / (2.0 * half * period)
     fast = np.abs(qd).max(axis=1) > _FAST
-    end = max(int(np.argmax(fast)) if fast.any() else len(qd) - 1, delay + 1)
+    if not fast.any():
+        return None
+    end = max(int(np.argmax(fast)), delay + 1)
     every = np.zeros((3, robot.model.nv))
     middle = (delay + end) // 2
     for row, values in zip(every, (q[middle], qd[middle], qd[end]), strict=True):

@@ -130,8 +130,8 @@ def check_motion(system: GraspSystem, i: int, q: Array, qd: Array, period: float
     """
     arm, own = system.arms[i], system.arm_slices[i]
     rate = Filters(period, CUTOFF).differentiate(q[:, own])[1]
-    # An arm that nothing controls any more hits its stops.
-    proper = (np.abs(rate) < system.limits["velocity"][own]).all(axis=1, keepdims=True)
+    # The motion is slower; an arm that nothing controls any more hits its stops.
+    proper = (np.abs(rate) < 0.5 * system.limits["velocity"][own]).all(axis=1, keepdims=True)
     return [
         _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), qd[:, own]),
         _samples(arm.name, rate, q[:, own], period),
@@ -144,7 +144,7 @@ def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> Ch
     known = np.isfinite(rate) & np.isfinite(qd)
     if np.isnan(qd).all():
         return Check(arm, name, "not examined", "the driver publishes none")
-    moving = known & (np.abs(rate) > _MOVES)
+    moving = known & (np.maximum(np.abs(rate), np.abs(qd)) > _MOVES)
     used = moving.sum(axis=0) >= _SAMPLES
     if not used.any():
         return Check(arm, name, "not examined", "no joint moved")

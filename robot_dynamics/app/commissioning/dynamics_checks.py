@@ -72,20 +72,23 @@ def check_drives(
 def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recording) -> list[Check]:
     """Return checks of drives that move arms which they should hold at rest."""
     robot, control = Robot(system.arms_alone), scenario.control
-    names = ("joint_position", "joint_velocity", "commanded_torque")
     checks = []
     for arm, own in zip(system.arms, system.arm_slices, strict=True):
-        q, qd, u = (recording[name][:, own] for name in names)
-        k, deviations = constants_at_start(
-            robot, arm.joints, q, qd, u, control.period, control.command_delay_periods
-        )
+        q, u = recording["joint_position"][:, own], recording["commanded_torque"][:, own]
+        delay = control.command_delay_periods
+        found = constants_at_start(robot, arm.joints, q, u, control.period, delay)
+        if found is None:
+            reason = "no joint was driven away"
+            checks += [Check(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
+            continue
+        k, deviations = found
         wrong = {
             name: k[j]
             for j, name in enumerate(arm.joints)
             if abs(k[j] - 1.0) > max(_SIGN * deviations[j], _START)
         }
         checks += [
-            _constants(arm.name, arm.joints, (k, deviations), wrong),
+            _constants(arm.name, arm.joints, found, wrong),
             *_unexamined(arm.name, "the start went wrong"),
         ]
     return checks
