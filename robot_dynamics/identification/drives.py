@@ -227,9 +227,15 @@ def constants_at_start(
     H = robot.inertia_matrix(every[0])[np.ix_(states.index, states.index)]
     lasts, impulse = (end - delay) * period, period * u[: end - delay].sum(axis=0)
     bias = robot.bias_forces(every[0], every[1])[states.index]
+    # Friction is between none and the Coulomb friction, against the motion if there is one.
+    friction = states.friction.first_guess()
+    moves = np.abs(qd[end]) > _SPEED_ERROR
+    brakes = np.where(moves, 0.5 * friction * np.sign(qd[end]), 0.0)
+    unknown = friction / np.where(moves, np.sqrt(12.0), np.sqrt(3.0))
     size = np.maximum(np.abs(impulse), 1e-12)
-    error = lasts * states.friction.first_guess() + np.abs(H).sum(axis=1) * _SPEED_ERROR
-    return (H @ qd[end] + lasts * bias) / np.copysign(size, impulse), error / size
+    error = lasts * unknown + np.abs(H).sum(axis=1) * _SPEED_ERROR
+    constants = (H @ qd[end] + lasts * (bias + brakes)) / np.copysign(size, impulse)
+    return constants, error / size
 
 
 def _delayed(values: Array, periods: float) -> Array:

@@ -13,6 +13,7 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.identification.signals import Filters
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 
 Verdict = Literal["go", "no-go", "not examined"]
 
@@ -22,6 +23,7 @@ _AT_HOME = 0.05  # rad or m: largest distance of a joint from home at the start
 _MOVES = 0.05  # rad/s or m/s: speed of a joint that moves
 _SLOPE = 0.1  # largest error of velocities over the rate of positions
 _FRESH = 0.9  # least share of new samples while an arm moves
+_WEIGHT = 2.0  # N: least weight of a tool that shows the sign of a sensor
 _SAMPLES = 10  # fewest samples of a moving joint
 
 
@@ -116,6 +118,27 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Chec
         f"{found}: it is at {seen[worst]:.4g} {unit}",
         "move the arm home, or correct `home`, or calibrate the joint",
     )
+
+
+def check_wrists(system: GraspSystem, q: Array, wrenches: Array) -> list[Check]:
+    """Return a check of each wrist sensor that measures the weight of its tool upside down.
+
+    Args:
+        system: The arms.
+        q: Measured positions of the arms at rest (na,).
+        wrenches: Measured wrenches (k, 6), moment first.
+    """
+    checks = []
+    for arm, seen, weight in zip(
+        system.arms, wrenches[:, 3:], ToolWeights(system).wrenches(q)[:, 3:], strict=True
+    ):
+        size = float(np.linalg.norm(weight))
+        if size > _WEIGHT and np.linalg.norm(seen + weight) < 0.5 * size:
+            found = f"it measures ({', '.join(f'{f:.1f}' for f in seen)}) N at rest"
+            limit = f"({', '.join(f'{f:.1f}' for f in weight)}) N, the weight of its tool"
+            remedy = "reverse the sign in its driver"
+            checks.append(Check(arm.name, "wrist sensor", "no-go", found, limit, remedy))
+    return checks
 
 
 def check_motion(system: GraspSystem, i: int, q: Array, qd: Array, period: float) -> list[Check]:

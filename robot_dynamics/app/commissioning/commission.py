@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.commissioning.checks import Check, check_motion, check_start
+from robot_dynamics.app.commissioning.checks import Check, check_motion, check_start, check_wrists
 from robot_dynamics.app.commissioning.dynamics_checks import (
     check_bases,
     check_drives,
@@ -134,12 +134,14 @@ def commission(
     system = build_system(scenario)
     if recording is None:
         true = scenario if actual is None else load_scenario(actual)
-        first = make_plant(true, true_system(true)).reset().q
+        rest = make_plant(true, true_system(true)).reset()
+        checks = check_start(scenario, system, rest.q)
+        if all(one.verdict == "go" for one in checks):
+            checks += check_wrists(system, rest.q, rest.wrenches)
     else:
         recording = recording if isinstance(recording, Recording) else load_recording(recording)
         cell_of([recording], scenario)
-        first = recording["joint_position"][0]
-    checks = check_start(scenario, system, first)
+        checks = check_start(scenario, system, recording["joint_position"][0])
     corrections: list[Correction] = []
     if recording is None and all(one.verdict == "go" for one in checks):
         moved = scenario.changed(
@@ -148,7 +150,8 @@ def commission(
         try:
             recording = simulate(moved, progress=progress, actual=true).recording
         except RobotDynamicsError as error:  # the safety layer refuses the start
-            checks.append(Check("", "motion", "no-go", str(error)))
+            remedy = "if the arms rest and touch nothing, correct the unit of the measurement"
+            checks.append(Check("", "motion", "no-go", str(error), "", remedy))
     if recording is not None:
         more, corrections = _of_recording(scenario, system, recording)
         checks += more
