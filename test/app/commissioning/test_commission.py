@@ -39,9 +39,8 @@ def cell():
 @pytest.fixture(scope="module")
 def recorded(cell):
     """Return a recording of its motion."""
-    motion = cell.changed(
-        f"{key}={flow(value)}" for key, value in commissioning_task(cell).items()
-    )
+    task = commissioning_task(cell)
+    motion = cell.changed(f"{key}={flow(value)}" for key, value in task.items())
     return rd.simulate(motion).recording
 
 
@@ -115,9 +114,15 @@ def test_arms_that_contradict_home_do_not_move(fault, tmp_path):
     assert {one.subject for one in found.checks} == {"positions at rest"}
 
 
+def test_a_sensor_upside_down_shows_at_rest(tmp_path):
+    """It measures the weight of its tool with the opposite sign."""
+    found = commissioned(PLANTED["sensor sign"], tmp_path)
+    assert verdicts(found) == {("wrist sensor", "left")}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "fault", ["velocity unit", "torque sign of an elbow", "torque sign of a wrist"]
+    "fault", ["drive off", "velocity unit", "torque sign of an elbow", "torque sign of a wrist"]
 )
 def test_a_motion_that_is_stopped_tells_why(fault, tmp_path):
     """The safety layer stops it; the check of the cause fails, and no other one of the drives."""
