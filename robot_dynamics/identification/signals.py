@@ -101,10 +101,11 @@ class Filters:
         Rows have NaN where the window holds one; they are at the same times for all signals of N
         samples.
         """
-        half = len(self.lowpass) // 2
+        kernel = self.lowpass
+        half = len(kernel) // 2
         flat = values.reshape(len(values), -1)
         at = np.arange(half, len(values) - half, self.stride)
-        rows = np.array([self.lowpass @ flat[i - half : i + half + 1] for i in at])
+        rows = np.array([kernel @ flat[i - half : i + half + 1] for i in at])
         return rows.reshape(len(at), *values.shape[1:])
 
 

@@ -34,7 +34,6 @@ from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.robot import Robot
 
 _UNEXPLAINED = 0.02  # largest torque that description and drives do not explain, over the limit
-_MANY = 0.5  # share of the joints that are off if the links are, and not their drives
 _FRICTION = 0.05  # largest Coulomb friction beyond the description, over the effort limit
 _SURE = 5.0  # standard deviations of an error of a sensor
 _FORCE, _MOMENT = 1.0, 0.1  # largest bias of a wrist sensor that is not tared [N, N m]
@@ -55,7 +54,7 @@ def check_drives(
         return _start_of_drives(scenario, system, recording), None
     excluded = {}
     try:
-        found = identify(recording, scenario, what="drives", cutoff=CUTOFF)
+        found = identify(_commanded(recording), scenario, what="drives", cutoff=CUTOFF)
     except IdentificationError as error:
         found, excluded = None, {arm.name: str(error) for arm in system.arms}
     checks = []
@@ -67,6 +66,12 @@ def check_drives(
         reason = excluded[arm.name] if found is None else found.excluded[arm.name]
         checks += [Check(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
     return checks, found
+
+
+def _commanded(recording: Recording) -> Recording:
+    """Return a recording without what only simulated plants know."""
+    columns = {name: one for name, one in recording.columns.items() if name != "applied_torque"}
+    return Recording(columns, recording.metadata)
 
 
 def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recording) -> list[Check]:
@@ -97,7 +102,7 @@ def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recordi
 def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -> list[Check]:
     """Return the checks of an arm's drives.
 
-    Few wrong constants are those of drives; many are the links' weight, by which they are told.
+    One wrong constant is that of a drive; several are the weight of the links, which tells them.
     """
     wrong = wrong_constants(drives)
     k, deviations = drives.constants
@@ -108,7 +113,7 @@ def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -
             _constants(arm, drives.joints, drives.constants, wrong),
             *_unexamined(arm, "a torque has the wrong sign"),
         ]
-    links = len(wrong) > max(_MANY * known.sum(), 1)
+    links = len(wrong) > 1
     checks = [_delay(scenario, arm, drives), _friction(arm, drives, effort)]
     if not links:
         checks.append(_constants(arm, drives.joints, drives.constants, wrong))
@@ -117,8 +122,9 @@ def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -
     worst = int(np.argmax(share))
     found = f"{unexplained[worst]:.3g} N m or N of {drives.joints[worst]} are not explained"
     if links:
-        found += f"; torques are {np.median(k[known]):.3f} times the described ones in the median"
-    remedy = "correct the links, the load that the drive knows, or the placement of the base"
+        worst_of = float(np.max(np.where(known, np.abs(k - 1.0), 0.0)))
+        found += f"; torques of {', '.join(wrong)} are off by {100 * worst_of:.0f} % at most"
+    remedy = "correct links, load, placement of the base, or torque constants"
     checks.append(
         judged(
             arm,
