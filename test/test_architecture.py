@@ -42,6 +42,7 @@ APP_FLOORS = (
     "pictures",
     "runs",
     "identification",
+    "commissioning",
     "batches",
     "studies",
     "command_line",

@@ -89,6 +89,7 @@ RUN_BY = {
     "drill": "nodes/drill/test_process.py",
     "identify": "identification/test_held_object.py",
     "excite": "identification/test_excitation.py",
+    "commission": "app/commissioning/test_commission.py",
     "inspect": "app/command_line/test_command_line.py",
     "convert": "app/command_line/test_command_line.py",
     "plot": "app/command_line/test_command_line.py",

@@ -37,7 +37,8 @@ from robot_dynamics.dynamics.inertial_parameters import (
 )
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
-from robot_dynamics.identification.fitted_friction import FittedFriction, is_slow
+from robot_dynamics.identification.arm_states import ArmStates
+from robot_dynamics.identification.fitted_friction import is_slow
 from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import PARAMETERS, Noise, RecordedMotion
 from robot_dynamics.identification.signals import Filters, IdentificationError
@@ -139,10 +140,10 @@ class ArmEquations:
         *,
         armature: bool = True,
     ) -> None:
-        self.robot, self._joints, self._noise, self._cutoff = robot, tuple(joints), noise, cutoff
+        self._states, self._cutoff = ArmStates(robot, joints, noise), cutoff
+        self.robot, self._joints, self._index = robot, tuple(joints), self._states.index
         model = robot.model
         own = [model.joint_index(name) for name in joints]
-        self._index = np.array([model.v_slices[i].start for i in own])
         moved: list[int] = []
         for i, body in enumerate(model.bodies):
             if i in own or (body.parent != WORLD and body.parent in moved):
@@ -167,7 +168,7 @@ class ArmEquations:
             return Y / scales[:, None]
 
         self.base = base_parameters(random_regressor, units[: len(self.described)])
-        self.friction = FittedFriction(model, joints)
+        self.friction = self._states.friction
         every = [f"{what} of {body}" for body in self.bodies for what in PARAMETERS]
         every += [f"armature of {name}" for name in joints]
         self.names = (
@@ -257,8 +258,9 @@ class ArmEquations:
         tau = A @ self._prior(self.friction.first_guess())[0]
         if not self._with_armature:
             tau += self._armature * qdd[:, self._index]
-        noise = self._noise.torque**2 + (self._noise.torque_fraction * tau) ** 2
-        covariance = self._covariance(q, noise, Filters(period, self._cutoff))
+        of = self._states.noise
+        noise = of.torque**2 + (of.torque_fraction * tau) ** 2
+        covariance = self._states.covariance(q, noise, Filters(period, self._cutoff))
         A[is_slow(speeds)] = 0.0
         A = np.linalg.solve(np.linalg.cholesky(covariance), A).reshape(-1, A.shape[2])
         return A.T @ A, tau
@@ -318,45 +320,24 @@ class ArmEquations:
         """Return the low-passed whitened regressor (M, n, u) and torques (M, n) of a motion."""
         filters = Filters(motion.period, self._cutoff)
         A, y, covariance, unknown = self._equations(motion, guess)
-        covariance[unknown] = np.eye(y.shape[1])
-        rows = np.concatenate([A, y[..., None]], axis=2)
-        rows[unknown] = 0.0
-        rows = np.linalg.solve(np.linalg.cholesky(covariance), rows)
-        rows[unknown] = np.nan
-        rows = filters.reduce(rows) / np.sqrt(filters.noise)
-        rows = rows[np.isfinite(rows).all(axis=(1, 2))]
-        return rows[..., :-1], rows[..., -1]
+        return self._states.reduced(A, y, covariance, unknown, filters)
 
     def _equations(
         self, motion: RecordedMotion, guess: Array
     ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
         """Return regressor, torques, covariance of their noise, and where they are unknown."""
         filters = Filters(motion.period, self._cutoff)
-        parts = filters.differentiate(motion.q)
-        unknown = np.asarray(~np.isfinite(np.concatenate(parts, axis=1)).all(axis=1))
-        q = np.tile(np.array(self.robot.model.neutral(), dtype=float), (len(motion.q), 1))
-        qd, qdd = np.zeros((2, *q.shape))
-        for every, values in zip((q, qd, qdd), parts, strict=True):
-            every[np.ix_(~unknown, self._index)] = values[~unknown]
+        q, qd, qdd, unknown = self._states.of(motion, filters)
         assert motion.torque is not None
         y = motion.torque.copy()
         if not self._with_armature:
             y -= self._armature * qdd[:, self._index]
         variance = self.friction.variance(
-            motion.torque, qd[:, self._index], guess, self._noise, filters
+            motion.torque, qd[:, self._index], guess, self._states.noise, filters
         )
-        covariance = self._covariance(q, variance, filters)
+        covariance = self._states.covariance(q, variance, filters)
         unknown |= ~np.isfinite(covariance).all(axis=(1, 2)) | ~np.isfinite(y).all(axis=1)
         return self._matrix(q, qd, qdd), y, covariance, unknown
-
-    def _covariance(self, q: Array, variance: Array, filters: Filters) -> Array:
-        """Return the covariance (N, n, n) of torques less predictions, with that of positions."""
-        D = self.robot.inertia_matrix(q)[:, self._index[:, None], self._index]
-        ratio = filters.noise_of_derivative(2) / filters.noise
-        covariance: Array = self._noise.position**2 * ratio * (D @ np.swapaxes(D, 1, 2))
-        diagonal = np.arange(len(self._joints))
-        covariance[:, diagonal, diagonal] += variance
-        return covariance
 
     def _consistent(self, fit: Fit) -> Array:
         """Return standard parameters and armatures, of bodies of positive mass, for a fit.

@@ -106,7 +106,8 @@ def solve(
         count = float(freedom[kept].sum())
         used = float(np.trace(inverse @ information))
         factor = float(np.sqrt(squares[kept].sum() / max(count - used, 1.0)))
-        usual = np.maximum(np.median(squares[kept] / np.maximum(freedom[kept], 1.0)), 1e-300)
+        # Rows within the assumed noise are no outliers, however small the others' residuals are.
+        usual = np.maximum(np.median(squares[kept] / np.maximum(freedom[kept], 1.0)), 1.0)
         still = squares <= _REJECTED**2 * usual * np.maximum(freedom, 1.0)
         if (still == kept).all():
             break

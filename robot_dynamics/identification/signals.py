@@ -91,16 +91,21 @@ class Filters:
         q, qd, qdd = (_convolved(q, self.derivative(order)) for order in (0, 1, 2))
         return q, qd, qdd
 
+    def slope(self, values: Array) -> Array:
+        """Return the smoothed derivative (N, n) [1/s]; NaN where the window does not fit."""
+        return _convolved(values, self.derivative(1))
+
     def reduce(self, values: Array) -> Array:
         """Return low-passed values (M, ...) of signals (N, ...), one row each `stride`.
 
         Rows have NaN where the window holds one; they are at the same times for all signals of N
         samples.
         """
-        half = len(self.lowpass) // 2
+        kernel = self.lowpass
+        half = len(kernel) // 2
         flat = values.reshape(len(values), -1)
         at = np.arange(half, len(values) - half, self.stride)
-        rows = np.array([self.lowpass @ flat[i - half : i + half + 1] for i in at])
+        rows = np.array([kernel @ flat[i - half : i + half + 1] for i in at])
         return rows.reshape(len(at), *values.shape[1:])
 
 

@@ -20,10 +20,11 @@ def add_identify(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "identify",
-        help="identify payload, arms, wrist sensors or frames from recordings",
+        help="identify payload, arms, drives, wrist sensors or frames from recordings",
         description="Identify the object that the arms hold: mass, centre of mass and inertia, by "
         "joint torques, wrenches of wrist sensors, or both. Or the arms: links, friction and "
-        "rotors by joint torques where they move free. Or the wrist sensors: bias, tool and "
+        "rotors by joint torques where they move free. Or the drives: torque constant and sign "
+        "of each joint, and delay. Or the wrist sensors: bias, tool and "
         "axes where the arms move free, and scale where they hold an object of known mass. Or "
         "frames: base placements and grasps by joint positions while the arms hold the object; "
         "offsets: offsets of joints as well. Prints each value with its standard deviation, and "
@@ -40,7 +41,7 @@ def add_identify(commands: Any) -> None:
     )
     parser.add_argument(
         "--what",
-        choices=("payload", "arms", "sensors", "frames", "offsets"),
+        choices=("payload", "arms", "drives", "sensors", "frames", "offsets"),
         default="payload",
         help="parameters to identify (default: %(default)s)",
     )

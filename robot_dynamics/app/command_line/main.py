@@ -26,6 +26,7 @@ from robot_dynamics.app.command_line.arguments import (
     place,
     positive,
 )
+from robot_dynamics.app.command_line.commission import add_commission
 from robot_dynamics.app.command_line.convert import add_convert
 from robot_dynamics.app.command_line.excite import add_excite
 from robot_dynamics.app.command_line.identify import add_identify
@@ -199,6 +200,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     _add_drill(commands)
     add_identify(commands)
     add_excite(commands)
+    add_commission(commands)
     _add_inspect(commands)
     add_convert(commands)
     _add_plot(commands)

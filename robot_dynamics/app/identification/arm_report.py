@@ -10,11 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input
-from robot_dynamics.app.identification.report_parts import doubts, entry, quality, quality_words
+from robot_dynamics.app.identification.report_parts import (
+    Correction,
+    IdentificationReport,
+    doubts,
+    entry,
+    quality,
+    quality_words,
+)
 from robot_dynamics.app.identification.urdf_values import JointValues, UrdfText
-from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import placed_robots
 from robot_dynamics.identification.arm_links import ArmEquations, ArmLinks
@@ -25,7 +30,7 @@ _KINDS = ("viscous friction", "Coulomb friction")
 
 
 @dataclass(frozen=True)
-class ArmIdentification:
+class ArmIdentification(IdentificationReport):
     """Result of identifying links and friction of arms.
 
     Attributes:
@@ -39,6 +44,7 @@ class ArmIdentification:
     arms: dict[str, tuple[ArmEquations, ArmLinks]]
     inputs: list[Input]
     excluded: dict[str, str]
+    subject = "The arms"
 
     @property
     def warnings(self) -> list[str]:
@@ -53,7 +59,7 @@ class ArmIdentification:
                     f"the identified arm {name!r} predicts the held-out part worse ({after:.2f}) "
                     f"than the description ({before:.2f})."
                 )
-            if consistent > 1.2 * after:
+            if consistent > 1.2 * max(after, 1.0):
                 found.append(
                     f"links of positive mass predict the torques of arm {name!r} worse "
                     f"({consistent:.2f} times the noise) than base parameters ({after:.2f}): "
@@ -122,10 +128,6 @@ class ArmIdentification:
                 )
         return lines
 
-    def write_report(self, path: str | Path) -> Path:
-        """Write the result as JSON."""
-        return write_json(self.json, Path(path))
-
     def plot(self, path: str | Path) -> Path:
         """Draw torques measured less predicted, before and after, of the first ten seconds.
 
@@ -155,22 +157,15 @@ class ArmIdentification:
 
         return write_figure(path, (6.0 * len(parts), 1.5 * count + 0.6), draw)
 
-    def write_scenario(self, place: str | Path, base: str | Path | None) -> list[Path]:
-        """Write a scenario with the identified arms, and the URDF of each robot beside it.
-
-        Args:
-            place: The scenario file.
-            base: File or name of the scenario, which the new one extends; None to write all of
-                the recorded scenario.
-
-        Returns:
-            The files that were written.
+    def correction(self, place: Path) -> Correction:
+        """See `IdentificationReport`: descriptions of the arms.
 
         Raises:
             IdentificationError: If a robot's description is no URDF.
         """
-        place, cell = Path(place), self.cell.scenario.cell
-        changes, texts = {}, {}
+        cell = self.cell.scenario.cell
+        changes: dict[str, Any] = {}
+        texts: dict[Path, UrdfText] = {}
         for i, (settings, part) in enumerate(zip(cell.robots, placed_robots(cell), strict=True)):
             prefix, mechanism = settings.prefix, part.description.mechanism
             own_links = {prefix + link.name for link in mechanism.links}
@@ -187,11 +182,7 @@ class ArmIdentification:
             file = place.with_name(f"{place.stem}_robot{number}.urdf")
             changes[f"cell.robots.{i}.urdf"] = file.name
             texts[file] = text
-        for file, text in texts.items():
-            text.write(file)
-        header = "The arms as identified from recordings by `robot_dynamics identify`."
-        write_corrected(place, base, self.cell.scenario, changes, header)
-        return [place, *texts]
+        return Correction(changes, texts)
 
 
 def joint_values(links: ArmLinks) -> dict[str, JointValues]:

@@ -86,7 +86,7 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
         key: str(place.resolve().parent / value) if key.endswith(".urdf") else value
         for key, value in changes.items()
     }
-    wanted = load_scenario(base, [f"{key}={_flow(value)}" for key, value in absolute.items()])
+    wanted = load_scenario(base, [f"{key}={flow(value)}" for key, value in absolute.items()])
     copied = outline
     try:
         for key, own in lists.items():
@@ -170,11 +170,11 @@ def _with_value(text: str, names: list[str], value: Any) -> str:
     """Return the text of a file with another value, or one more, of a mapping with entries."""
     pair = _pair(text, names)
     if pair is not None:
-        return f"{text[: pair[0].end_mark.index]}: {_flow(value)}{text[_end(pair[1]) :]}"
+        return f"{text[: pair[0].end_mark.index]}: {flow(value)}{text[_end(pair[1]) :]}"
     parent = _pair(text, names[:-1])
     if parent is None:
         return _with_value(text, names[:-1], {names[-1]: value})
-    more, at = f"{names[-1]}: {_flow(value)}", _end(parent[1].value[-1][1])
+    more, at = f"{names[-1]}: {flow(value)}", _end(parent[1].value[-1][1])
     if parent[1].flow_style:
         return f"{text[:at]}, {more}{text[at:]}"
     at = text.find("\n", at)  # after a comment
@@ -190,8 +190,8 @@ def _end(node: yaml.Node) -> int:
     return int(node.end_mark.index)
 
 
-def _flow(value: Any) -> str:
-    """Return a value as YAML on one line."""
+def flow(value: Any) -> str:
+    """Return a value as YAML on one line, as in overrides of a scenario."""
     text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)
     return text.removesuffix("\n").removesuffix("\n...")
 

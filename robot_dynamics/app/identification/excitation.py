@@ -82,26 +82,39 @@ class Excitation:
             base: File or name of the scenario, which the new one extends; None to write all of
                 it.
         """
-        task: list[dict[str, Any]] = [
-            {
-                "move": {
-                    "joints": {self.arm: np.round(end, 4).tolist()},
-                    "velocity_fraction": round(speed, 4),
-                }
-            }
-            for end, speed in self.moves
-        ]
-        task.append({"move": {"to": "home"}})
-        changes: dict[str, Any] = {"task": task}
-        for engine in ("engine", "mujoco"):
-            given = vars(getattr(self.scenario.acceptance, engine))
-            kept = ("torque_fraction_of_limit_max",)
-            for key, value in given.items():
-                if value is not None and key not in kept:
-                    changes[f"acceptance.{engine}.{key}"] = None
+        moves = [move_phase(self.arm, end, speed) for end, speed in self.moves]
         header = f"Motion of arm {self.arm!r} to be identified, by `robot_dynamics excite`."
-        write_corrected(Path(place), base, self.scenario, changes, header)
+        write_corrected(Path(place), base, self.scenario, as_task(self.scenario, moves), header)
         return Path(place)
+
+
+def move_phase(arm: str, end: Array, speed: float) -> dict[str, Any]:
+    """Return a move of a task.
+
+    Args:
+        arm: Name of the arm.
+        end: Positions of its joints (n,) [rad or m].
+        speed: Largest velocity as a share of the limits.
+    """
+    joints = {arm: np.round(end, 4).tolist()}
+    return {"move": {"joints": joints, "velocity_fraction": round(speed, 4)}}
+
+
+def as_task(scenario: Scenario, phases: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the changes of a scenario whose task are phases of free arms, and then home.
+
+    Args:
+        scenario: The scenario; its thresholds of an object are left out.
+        phases: The phases.
+    """
+    changes: dict[str, Any] = {"task": [*phases, {"move": {"to": "home"}}]}
+    for engine in ("engine", "mujoco"):
+        given = vars(getattr(scenario.acceptance, engine))
+        kept = ("torque_fraction_of_limit_max",)
+        for key, value in given.items():
+            if value is not None and key not in kept:
+                changes[f"acceptance.{engine}.{key}"] = None
+    return changes
 
 
 def excite(
@@ -174,7 +187,7 @@ class _Planner:
         robot = Robot(system.arms_alone)
         joints = system.arms[names.index(arm)].joints
         self._equations = ArmEquations(robot, joints, noise, _CUTOFF, armature=armature)
-        self._free = _FreeWay(scenario, system)
+        self._free = FreeWay(scenario, system)
         limits, safety = system.limits, scenario.safety
         margin = safety.position_margin
         home = scenario.home
@@ -306,8 +319,13 @@ class _Planner:
         return found
 
 
-class _FreeWay:
-    """Tells whether a way is free of collisions."""
+class FreeWay:
+    """Tells whether a way of free arms is free of collisions.
+
+    Args:
+        scenario: A scenario with a task.
+        system: Its arms and object.
+    """
 
     def __init__(self, scenario: Scenario, system: GraspSystem) -> None:
         self._pose, self._home = scenario.object_pose, scenario.home

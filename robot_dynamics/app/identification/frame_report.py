@@ -10,10 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input
-from robot_dynamics.app.identification.report_parts import doubts, entry, quality, quality_words
-from robot_dynamics.app.output_files import write_json
+from robot_dynamics.app.identification.report_parts import (
+    Correction,
+    IdentificationReport,
+    doubts,
+    entry,
+    quality,
+    quality_words,
+)
 from robot_dynamics.app.pictures.figures import BLUE, INK, write_figure
 from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario
@@ -27,7 +32,7 @@ _DIGITS = 9  # of poses in files
 
 
 @dataclass(frozen=True)
-class FrameIdentification:
+class FrameIdentification(IdentificationReport):
     """Result of identifying base placements and grasps.
 
     Attributes:
@@ -43,6 +48,7 @@ class FrameIdentification:
     equations: ClosedChain
     inputs: list[Input]
     plant: Scenario | None
+    subject = "Frames"
 
     @property
     def gauge(self) -> str:
@@ -144,10 +150,6 @@ class FrameIdentification:
             lines.append(f"  not observable in this recording, so kept near: {hidden}")
         return lines
 
-    def write_report(self, path: str | Path) -> Path:
-        """Write the result as JSON."""
-        return write_json(self.json, Path(path))
-
     def plot(self, path: str | Path) -> Path:
         """Draw the distances between where the arms see the object, before and after.
 
@@ -169,16 +171,8 @@ class FrameIdentification:
 
         return write_figure(path, (8.0, 3.5), draw)
 
-    def write_scenario(self, place: str | Path, base: str | Path | None) -> list[Path]:
-        """Write a scenario with the identified base placements and grasps.
-
-        Args:
-            place: The scenario file.
-            base: File or name of the scenario, which the new one extends; None to write all of
-                the recorded scenario.
-
-        Returns:
-            The files that were written.
+    def correction(self, place: Path) -> Correction:
+        """See `IdentificationReport`: base placements and grasps.
 
         Raises:
             IdentificationError: If joints have offsets, which a scenario cannot correct.
@@ -196,9 +190,7 @@ class FrameIdentification:
                 if arm.name in self.plant.plant.grasp_error:
                     true = true @ pose_matrix(self.plant.plant.grasp_error[arm.name])
                 changes[f"plant.grasp_error.{arm.name}"] = _pose(np.linalg.inv(grasp) @ true)
-        header = "Frames as identified from recordings by `robot_dynamics identify`."
-        write_corrected(Path(place), base, self.cell.scenario, changes, header)
-        return [Path(place)]
+        return Correction(changes)
 
 
 def _pose(pose: Array) -> dict[str, list[float]]:

@@ -12,8 +12,16 @@ from typing import Literal, NamedTuple, get_args, overload
 import numpy as np
 
 from robot_dynamics.app.identification.arm_report import ArmIdentification, motion_of
+from robot_dynamics.app.identification.drive_report import DriveIdentification
 from robot_dynamics.app.identification.frame_report import FrameIdentification
-from robot_dynamics.app.identification.inputs import Cell, Source, cell_of, input_of, samples_of
+from robot_dynamics.app.identification.inputs import (
+    Cell,
+    Input,
+    Source,
+    cell_of,
+    input_of,
+    samples_of,
+)
 from robot_dynamics.app.identification.payload_report import PayloadIdentification, plant_object
 from robot_dynamics.app.identification.report_parts import LARGEST_FACTOR
 from robot_dynamics.app.identification.sensor_report import SensorIdentification
@@ -25,19 +33,25 @@ from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.identification.arm_links import ArmEquations, ArmLinks
 from robot_dynamics.identification.closed_chain import ClosedChain
+from robot_dynamics.identification.drives import ArmDrives, DriveEquations
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.least_squares import Fit
 from robot_dynamics.identification.motion import Noise, sensor_tools
 from robot_dynamics.identification.sensors import FreeArm, held_scales
 from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.manipulation.system import Arm
 from robot_dynamics.robot import Robot
 
 #: Cut-off frequency of the low-pass [Hz], well above that of motions of arms.
 CUTOFF = 5.0
 #: Parameters to identify.
-What = Literal["payload", "arms", "sensors", "frames", "offsets"]
+What = Literal["payload", "arms", "drives", "sensors", "frames", "offsets"]
 Identification = (
-    PayloadIdentification | ArmIdentification | SensorIdentification | FrameIdentification
+    PayloadIdentification
+    | ArmIdentification
+    | DriveIdentification
+    | SensorIdentification
+    | FrameIdentification
 )
 
 # Largest disagreement of arms about the object that frames correct [m, rad].
@@ -100,6 +114,17 @@ def identify(
     recordings: Recording | str | Path | Iterable[Recording | str | Path],
     scenario: Scenario | str | Path | None = None,
     *,
+    what: Literal["drives"],
+    noise: Noise | None = None,
+    cutoff: float = CUTOFF,
+) -> DriveIdentification: ...
+
+
+@overload
+def identify(
+    recordings: Recording | str | Path | Iterable[Recording | str | Path],
+    scenario: Scenario | str | Path | None = None,
+    *,
     what: Literal["frames", "offsets"],
     noise: Noise | None = None,
 ) -> FrameIdentification: ...
@@ -122,6 +147,8 @@ def identify(
       their scales from samples in which the arms hold an object of known mass.
     - "arms": inertial parameters of the links, friction and rotors of the joints from torques in
       samples in which the arms move free; of each arm that moves.
+    - "drives": torque constant and sign of each joint, friction, and the delay of command and
+      measurement, from commanded torques in samples in which the arms move free.
     - "frames": base placements and grasps from joint positions while the arms hold the object.
     - "offsets": the same, and offsets of the joints' positions.
 
@@ -233,16 +260,9 @@ def _arms(given: _Given) -> ArmIdentification:
     inputs = [input_of(one, cell, "torques", held=False) for one in recordings]
     robot = Robot(cell.system.arms_alone)
     arms: dict[str, tuple[ArmEquations, ArmLinks]] = {}
-    excluded: dict[str, str] = {}
-    for arm in cell.system.arms:
+    moving, excluded = _moving_arms(cell, inputs)
+    for arm in moving:
         motions = [motion_of(one.motion, cell, arm.name) for one in inputs]
-        positions = [one.q for one in motions]
-        way = max(float(np.max(np.nanmax(q, axis=0) - np.nanmin(q, axis=0))) for q in positions)
-        if way < _LEAST_WAY:
-            excluded[arm.name] = (
-                f"its joints move by at most {way:.2g} rad or m, expected {_LEAST_WAY:g}"
-            )
-            continue
         equations = ArmEquations(robot, arm.joints, noise, cutoff, armature=armature)
         links = equations.identify(motions)
         if links.fit.factor > LARGEST_FACTOR:
@@ -255,10 +275,48 @@ def _arms(given: _Given) -> ArmIdentification:
                 "the signs or the order of torques or positions may be wrong."
             )
         arms[arm.name] = equations, links
-    if not arms:
+    return ArmIdentification(cell, arms, inputs, excluded)
+
+
+def _drives(given: _Given) -> DriveIdentification:
+    recordings, cell, _, noise, cutoff, _ = given
+    inputs = [input_of(one, cell, "commands", held=False) for one in recordings]
+    with_applied = [one for one in recordings if "applied_torque" in one]
+    applied = [input_of(one, cell, "torques", held=False) for one in with_applied]
+    control, robot = cell.scenario.control, Robot(cell.system.arms_alone)
+    moving, excluded = _moving_arms(cell, inputs)
+    found: list[dict[str, ArmDrives]] = []
+    stated = control.command_delay_periods * control.period
+    for own, delay in ((inputs, stated), (applied, 0.0)):
+        drives = {}
+        for arm in moving if own else ():
+            motions = [motion_of(one.motion, cell, arm.name) for one in own]
+            equations = DriveEquations(robot, arm.joints, noise, cutoff, delay)
+            drives[arm.name] = equations.identify(motions)
+        found.append(drives)
+    return DriveIdentification(cell, found[0], found[1], inputs, excluded)
+
+
+def _moving_arms(cell: Cell, inputs: list[Input]) -> tuple[list[Arm], dict[str, str]]:
+    """Return the arms that move, and the reason why another one is left out by its name.
+
+    Raises:
+        IdentificationError: If none moves.
+    """
+    moving, excluded = [], {}
+    for arm, own in zip(cell.system.arms, cell.kinematics.own, strict=True):
+        positions = [one.motion.q[:, own] for one in inputs]
+        way = max(float(np.max(np.nanmax(q, axis=0) - np.nanmin(q, axis=0))) for q in positions)
+        if way < _LEAST_WAY:
+            excluded[arm.name] = (
+                f"its joints move by at most {way:.2g} rad or m, expected {_LEAST_WAY:g}"
+            )
+        else:
+            moving.append(arm)
+    if not moving:
         reasons = " and ".join(f"of arm {name!r} {why}" for name, why in excluded.items())
         raise IdentificationError(f"no arm moves: {reasons}.")
-    return ArmIdentification(cell, arms, inputs, excluded)
+    return moving, excluded
 
 
 def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
@@ -306,6 +364,7 @@ _KINDS: dict[str, Callable[[_Given], Identification]] = {
     "payload": _payload,
     "sensors": _sensors,
     "arms": _arms,
+    "drives": _drives,
     "frames": _frames,
     "offsets": partial(_frames, offsets=True),
 }

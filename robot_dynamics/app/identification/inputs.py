@@ -102,7 +102,7 @@ def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
 def input_of(
     recording: Recording,
     cell: Cell,
-    source: Source | Literal["positions"],
+    source: Source | Literal["positions", "commands"],
     *,
     held: bool = True,
     allowed: tuple[float, float] = (_GAP, _TURN),
@@ -114,7 +114,8 @@ def input_of(
     Args:
         recording: The recording.
         cell: Its cell.
-        source: Measurements that are needed.
+        source: Measurements that are needed; commands are torques as they would act without
+            delay.
         held: Whether the arms hold the object; else they have let it go for a second.
         allowed: Largest disagreement of arms about the object that they hold [m, rad].
 
@@ -124,7 +125,11 @@ def input_of(
     system = cell.system
     na, k = len(system.joint_names), len(system.arms)
     q = _column(recording, "joint_position", na)
-    torque, origin = _torques(recording, cell) if source in ("torques", "both") else (None, "")
+    torque, origin = None, ""
+    if source == "commands":
+        torque, origin = _shifted(_column(recording, "commanded_torque", na), -1), "commanded"
+    elif source in ("torques", "both"):
+        torque, origin = _torques(recording, cell)
     wrenches = None
     if source in ("wrenches", "both"):
         wrenches = _column(recording, "grasp_wrench", 6 * k)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input, Source
 from robot_dynamics.app.identification.report_parts import (
+    Correction,
+    IdentificationReport,
     doubts,
     entry,
     line,
@@ -20,7 +21,6 @@ from robot_dynamics.app.identification.report_parts import (
     quality_words,
 )
 from robot_dynamics.app.identification.urdf_values import INERTIA, UrdfText
-from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
@@ -36,7 +36,7 @@ _PANELS = 6  # joints in the figure
 
 
 @dataclass(frozen=True)
-class PayloadIdentification:
+class PayloadIdentification(IdentificationReport):
     """Result of identifying a payload.
 
     Attributes:
@@ -55,6 +55,7 @@ class PayloadIdentification:
     source: Source
     equations: HeldObject
     plant: Array | None
+    subject = "The object"
 
     @property
     def warnings(self) -> list[str]:
@@ -142,10 +143,6 @@ class PayloadIdentification:
             )
         return lines
 
-    def write_report(self, path: str | Path) -> Path:
-        """Write the result as JSON."""
-        return write_json(self.json, Path(path))
-
     def plot(self, path: str | Path) -> Path:
         """Draw torques measured and predicted, before and after, of the first ten seconds.
 
@@ -183,18 +180,8 @@ class PayloadIdentification:
 
         return write_figure(path, (11.0, 1.7 * len(drawn) + 0.6), draw)
 
-    def write_scenario(self, place: str | Path, base: str | Path | None) -> list[Path]:
-        """Write a scenario with the identified object, and the object's URDF beside it.
-
-        Args:
-            place: The scenario file.
-            base: File or name of the scenario, which the new one extends, so that it stays as it
-                is with its comments; None to write all of the recorded scenario.
-
-        Returns:
-            The files that were written.
-        """
-        place = Path(place)
+    def correction(self, place: Path) -> Correction:
+        """See `IdentificationReport`."""
         scenario = self.cell.scenario
         urdf = place.with_name(f"{place.stem}_object.urdf")
         text = UrdfText(scenario.cell.object.urdf)
@@ -206,10 +193,7 @@ class PayloadIdentification:
         changes: dict[str, Any] = {"cell.object": held}
         if self.plant is not None:
             changes["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
-        header = "The object as identified from recordings by `robot_dynamics identify`."
-        text.write(urdf)
-        write_corrected(place, base, scenario, changes, header)
-        return [place, urdf]
+        return Correction(changes, {urdf: text})
 
 
 def plant_object(text: str) -> Array:

@@ -4,14 +4,104 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
+from robot_dynamics.app.identification.corrected_scenario import write_corrected
+from robot_dynamics.app.identification.inputs import Cell
+from robot_dynamics.app.identification.urdf_values import UrdfText
+from robot_dynamics.app.output_files import write_json
 from robot_dynamics.identification.least_squares import Fit
 
 #: Residuals over noise above which a report warns, and above which nothing is identified.
 LARGE_FACTOR, LARGEST_FACTOR = 2.0, 20.0
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a result changes in files.
+
+    Attributes:
+        values: Values of the scenario by their keys, as in overrides.
+        urdfs: Descriptions by the file to write, beside the scenario.
+    """
+
+    values: dict[str, Any]
+    urdfs: dict[Path, UrdfText] = field(default_factory=dict)
+
+
+class IdentificationReport(ABC):
+    """A result as text, JSON and corrected scenario.
+
+    Attributes:
+        cell: Arms and object before.
+        subject: What was identified, for the first line of a corrected scenario.
+    """
+
+    cell: Cell
+    subject: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def warnings(self) -> list[str]:
+        """Reasons to doubt the result, one sentence each."""
+
+    @property
+    @abstractmethod
+    def json(self) -> dict[str, Any]:
+        """The result as JSON values."""
+
+    @property
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """The result as text."""
+
+    @abstractmethod
+    def plot(self, path: str | Path) -> Path:
+        """Draw what remains before and after.
+
+        Raises:
+            IdentificationError: If there is nothing to draw.
+            PlotError: If Matplotlib is missing or the file cannot be written.
+        """
+
+    @abstractmethod
+    def correction(self, place: Path) -> Correction:
+        """Return what changes in a scenario at a place.
+
+        Raises:
+            IdentificationError: If there is nothing to correct, or a scenario cannot correct it.
+        """
+
+    def write_report(self, path: str | Path) -> Path:
+        """Write the result as JSON."""
+        return write_json(self.json, Path(path))
+
+    def write_scenario(self, place: str | Path, base: str | Path | None) -> list[Path]:
+        """Write the corrected scenario, and corrected descriptions beside it.
+
+        Args:
+            place: The scenario file.
+            base: File or name of the scenario, which the new one extends, so that it stays as it
+                is with its comments; None to write all of the recorded scenario.
+
+        Returns:
+            The files that were written.
+
+        Raises:
+            IdentificationError: If there is nothing to correct, or a scenario cannot correct it.
+        """
+        place = Path(place)
+        found = self.correction(place)
+        for file, text in found.urdfs.items():
+            text.write(file)
+        header = f"{self.subject} as identified from recordings by `robot_dynamics identify`."
+        write_corrected(place, base, self.cell.scenario, found.values, header)
+        return [place, *found.urdfs]
 
 
 def entry(value: float, deviation: float, before: float) -> dict[str, float]:

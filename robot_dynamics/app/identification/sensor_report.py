@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.inputs import Cell, Input
 from robot_dynamics.app.identification.report_parts import (
+    Correction,
+    IdentificationReport,
     doubts,
     entry,
     line,
     quality,
     quality_words,
 )
-from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.pictures.figures import INK, XYZ, write_figure
 from robot_dynamics.arrays import Array
 from robot_dynamics.identification.held_object import WRENCH_AXES
@@ -33,7 +33,7 @@ _LEAST_SCALE = 0.02  # smaller errors of scales are not corrected
 
 
 @dataclass(frozen=True)
-class SensorIdentification:
+class SensorIdentification(IdentificationReport):
     """Result of identifying wrist sensors.
 
     Attributes:
@@ -50,6 +50,7 @@ class SensorIdentification:
     scales: Fit | None
     free: list[Input]
     held: list[Input]
+    subject = "Tools of wrist sensors"
 
     @property
     def warnings(self) -> list[str]:
@@ -202,10 +203,6 @@ class SensorIdentification:
             lines.append("  not observable: " + "; ".join(found["not_observable"]))
         return lines
 
-    def write_report(self, path: str | Path) -> Path:
-        """Write the result as JSON."""
-        return write_json(self.json, Path(path))
-
     def plot(self, path: str | Path) -> Path:
         """Draw measured less predicted wrenches of free arms, before and after.
 
@@ -236,16 +233,8 @@ class SensorIdentification:
 
         return write_figure(path, (11.0, 3.0 * len(self.sensors) + 0.6), draw)
 
-    def write_scenario(self, place: str | Path, base: str | Path | None) -> list[Path]:
-        """Write a scenario with the tools of the sensors, which are tared if they have biases.
-
-        Args:
-            place: The scenario file.
-            base: File or name of the scenario, which the new one extends; None to write all of
-                the recorded scenario.
-
-        Returns:
-            The files that were written.
+    def correction(self, place: Path) -> Correction:
+        """See `IdentificationReport`: tools of the sensors, which are tared if they have biases.
 
         Raises:
             IdentificationError: If no arm moves free, or a sensor has an error that a scenario
@@ -270,9 +259,7 @@ class SensorIdentification:
                 "the sensors have no bias, and their tools are as described; expected something "
                 "to correct."
             )
-        header = "Tools of wrist sensors as identified by `robot_dynamics identify`."
-        write_corrected(Path(place), base, self.cell.scenario, changes, header)
-        return [Path(place)]
+        return Correction(changes)
 
     def _require_free(self, what: str) -> None:
         if not self.sensors:

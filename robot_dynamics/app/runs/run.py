@@ -178,6 +178,7 @@ def simulate(
     safety: bool = True,
     watch: Watcher | None = None,
     preparation: Preparation | None = None,
+    actual: Scenario | None = None,
 ) -> Run:
     """Run a scenario in this process, without ROS.
 
@@ -201,6 +202,8 @@ def simulate(
             cannot switch it off.
         watch: Called in every control period; returns external wrenches. See `Watcher`.
         preparation: System and law of an earlier run; both are built by default.
+        actual: Scenario of the simulated plant, if its cell or its plant differ from what the
+            controller believes; it has the same joints, control period and kind of task.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -230,7 +233,10 @@ def simulate(
             )
     loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
     ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
-    simulated = make_plant(scenario, true_system(scenario, believed))
+    if actual is None:
+        simulated = make_plant(scenario, true_system(scenario, believed))
+    else:
+        simulated = make_plant(actual, true_system(actual))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
     task, end = loop.task, RunEnd(loop, ticks, control.period)

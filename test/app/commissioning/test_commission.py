@@ -1,0 +1,181 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Commissioning: planted faults are found, each by its check, and none in a good cell."""
+
+import json
+
+import numpy as np
+import pytest
+from support.commissioning import (
+    NOISE,
+    PLANTED,
+    TOOLS,
+    commissioned,
+    held_by_displaced,
+    is_found,
+)
+
+import robot_dynamics as rd
+from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.commissioning.commission import commission
+from robot_dynamics.app.commissioning.dynamics_checks import check_bases
+from robot_dynamics.app.commissioning.motion import commissioning_task
+from robot_dynamics.app.identification.corrected_scenario import flow
+from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.recordings.recording_files import save_recording
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.identification.signals import IdentificationError
+
+J4 = 3  # left_joint4
+FZ = np.eye(12)[5]  # force of the left arm along z
+
+
+@pytest.fixture(scope="module")
+def cell():
+    """Return a good cell of our arms, whose wrist sensors carry tools."""
+    return rd.load_scenario("pick_and_place", [*NOISE, *TOOLS])
+
+
+@pytest.fixture(scope="module")
+def recorded(cell):
+    """Return a recording of its motion."""
+    task = commissioning_task(cell)
+    motion = cell.changed(f"{key}={flow(value)}" for key, value in task.items())
+    return rd.simulate(motion).recording
+
+
+def changed(recording, **columns):
+    """Return a recording with other columns."""
+    return Recording({**recording.columns, **columns}, recording.metadata)
+
+
+def scaled(values, column, factor):
+    """Return columns of which some are multiplied."""
+    found = values.copy()
+    found[:, column] *= factor
+    return found
+
+
+def verdicts(found):
+    """Return the failed checks as pairs of subject and arm."""
+    return {(one.subject, one.arm) for one in found.failed}
+
+
+def test_a_good_cell_is_go(cell, recorded):
+    """All checks are made, none fails, and nothing is corrected."""
+    found = commission(cell, recorded)
+    assert found.ok, found.lines
+    assert {one.verdict for one in found.checks} == {"go"}
+    assert {one.arm for one in found.checks} == {"", "left", "right"}
+    assert len(found.checks) == 19
+    with pytest.raises(IdentificationError, match="no failed check can be corrected"):
+        found.write_scenario("unused.yaml", None)
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "failed"),
+    [
+        ("joint_velocity", lambda v: scaled(v, J4, -1.0), ("velocities", "left")),
+        ("joint_velocity", lambda v: scaled(v, slice(7, 14), 57.3), ("velocities", "right")),
+        ("joint_velocity", lambda v: scaled(v, J4, 1.12), ("velocities", "left")),
+        ("joint_velocity", lambda v: scaled(v, J4, 1.08), None),
+        ("commanded_torque", lambda u: scaled(u, J4, 1.0 / 1.07), ("torque constants", "left")),
+        ("commanded_torque", lambda u: scaled(u, J4, 1.0 / 1.03), None),
+        ("commanded_torque", lambda u: scaled(u, J4, -1.0), ("torque constants", "left")),
+        ("commanded_torque", lambda u: scaled(u, slice(7), 0.9), ("gravity and links", "left")),
+        ("commanded_torque", lambda u: np.roll(u, -2, axis=0), ("delay", "left")),
+        ("grasp_wrench", lambda w: scaled(w, slice(6, 12), -1.0), ("wrist sensor", "right")),
+        ("grasp_wrench", lambda w: scaled(w, slice(6), 1.15), ("wrist sensor", "left")),
+        ("grasp_wrench", lambda w: w + 1.3 * FZ, ("sensor bias", "left")),
+        ("grasp_wrench", lambda w: w + 0.7 * FZ, None),
+    ],
+)
+def test_each_check_fails_alone(cell, recorded, column, change, failed):
+    """A signal that is spoiled after the run fails its check, beyond the limit and not before."""
+    found = commission(cell, changed(recorded, **{column: change(recorded[column])}))
+    expected = set() if failed is None else {failed}
+    if failed == ("delay", "left"):
+        expected.add(("delay", "right"))
+    assert verdicts(found) == expected, found.lines
+
+
+def test_samples_that_repeat_are_a_slow_topic(cell, recorded):
+    """Every second sample is new: half the rate, of one arm."""
+    q = recorded["joint_position"].copy()
+    q[1::2, :7] = q[:-1:2, :7][: len(q[1::2])]
+    assert ("rate", "left") in verdicts(commission(cell, changed(recorded, joint_position=q)))
+
+
+@pytest.mark.parametrize("fault", ["position sign", "degrees", "swapped arms", "encoder offset"])
+def test_arms_that_contradict_home_do_not_move(fault, tmp_path):
+    """Positions at rest tell it, and there is no motion."""
+    found = commissioned(PLANTED[fault], tmp_path)
+    assert is_found(PLANTED[fault], found)
+    assert {one.subject for one in found.checks} == {"positions at rest"}
+
+
+def test_a_sensor_upside_down_shows_at_rest(tmp_path):
+    """It measures the weight of its tool with the opposite sign."""
+    found = commissioned(PLANTED["sensor sign"], tmp_path)
+    assert verdicts(found) == {("wrist sensor", "left")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", ["drive off", "velocity unit", "torque sign of an elbow", "torque sign of a wrist"]
+)
+def test_a_motion_that_is_stopped_tells_why(fault, tmp_path):
+    """The safety layer stops it; the check of the cause fails, and no other one of the drives."""
+    found = commissioned(PLANTED[fault], tmp_path)
+    assert verdicts(found) == {("motion", ""), (PLANTED[fault].subject, PLANTED[fault].arm)}
+
+
+@pytest.mark.parametrize(
+    ("displacement", "rotation", "ok"),
+    [
+        ((0.003, -0.004, 0.0), (0.0, 0.0, 0.0), False),
+        ((0.0, 0.0, 0.0), (0.0, 0.0, np.radians(1.0)), False),
+        ((0.0011, 0.0, 0.0), (0.0, 0.0, 0.0), False),
+        ((0.0009, 0.0, 0.0), (0.0, 0.0, np.radians(0.09)), True),
+    ],
+)
+def test_bases_are_placed_to_a_millimetre_and_a_tenth_of_a_degree(displacement, rotation, ok):
+    """Beyond that the check fails, and the correction is the true placement."""
+    believed, recording = held_by_displaced("two Pandas", displacement, rotation)
+    (check,), frames = check_bases(believed, [recording])
+    assert check.arm == "right"
+    assert (check.verdict == "go") == ok
+    true = rd.load_scenario("lift_box_panda").cell.robots[1]
+    corrected = frames.correction(None).values["cell.robots.1"]
+    np.testing.assert_allclose(corrected["xyz"], true.xyz, atol=1e-4)
+    np.testing.assert_allclose(corrected["rpy"], true.rpy, atol=1e-4)
+
+
+def test_the_command_judges_a_recording(cell, recorded, tmp_path, capsys):
+    """It prints every check, writes JSON and the corrected scenario, and ends with status 1."""
+    place, corrected = tmp_path / "checks.json", tmp_path / "corrected.yaml"
+    late = changed(recorded, commanded_torque=np.roll(recorded["commanded_torque"], -2, axis=0))
+    rd_file = tmp_path / "motion.npz"
+    save_recording(late, rd_file)
+    changes = [part for one in (*NOISE, *TOOLS) for part in ("--set", one)]
+    arguments = ["commission", "pick_and_place", "--recording", str(rd_file), *changes]
+    assert main([*arguments, "--json", str(place), "--output", str(corrected)]) == 1
+    assert "pick_and_place: NO-GO, 2 of 19 checks" in capsys.readouterr().out
+    checks = json.loads(place.read_text())["checks"]
+    assert {one["verdict"] for one in checks} == {"go", "no-go"}
+    assert rd.load_scenario(corrected).control.command_delay_periods == 3
+
+
+def test_the_motion_is_written_for_nodes(tmp_path, capsys):
+    """As a task of moves and rests that ends at home."""
+    place = tmp_path / "motion.yaml"
+    assert main(["commission", "pick_and_place", "--motion", str(place)]) == 0
+    assert str(place) in capsys.readouterr().out
+    names = [phase.name for phase in rd.load_scenario(place).task]
+    assert names == [*["move", "wait"] * 2, *["move"] * 3] * 2 + ["move"]
+
+
+def test_cells_without_a_task_are_refused():
+    """Arms that always hold an object."""
+    with pytest.raises(ArgumentError, match="has no task"):
+        commissioning_task(rd.load_scenario("lift_box"))

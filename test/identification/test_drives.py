@@ -1,0 +1,103 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Drives: torque constants, signs and delay, with deviations that hold."""
+
+import numpy as np
+import pytest
+from support.two_link_arm import ARM, JOINTS
+
+import robot_dynamics as rd
+from robot_dynamics.identification.drives import DriveEquations
+from robot_dynamics.identification.motion import Noise, RecordedMotion
+from robot_dynamics.identification.signals import IdentificationError
+
+PERIOD, SECONDS = 0.004, 6.0
+VISCOUS, COULOMB, OFFSET = np.array([0.9, 0.5]), np.array([1.1, 0.6]), np.array([0.1, -0.05])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """Return the described arm."""
+    return rd.load(ARM)
+
+
+@pytest.fixture(scope="module")
+def equations(arm):
+    """Return the equations of its drives, which expect a delay of one period."""
+    return DriveEquations(arm, JOINTS, Noise(), 5.0, PERIOD)
+
+
+def states(time):
+    """Return positions, velocities and accelerations (N, 2) along sines."""
+    w = 2.0 * np.pi * np.array([[0.4, 0.5], [1.3, 1.1]])
+    a, phase = np.array([[0.6], [0.2]]), np.array([[0.0, 1.0], [2.0, 0.5]])
+    angle = w * time[:, None, None] + phase
+    parts = a * np.sin(angle), a * w * np.cos(angle), -a * w**2 * np.sin(angle)
+    return [part.sum(axis=1) for part in parts]
+
+
+def motion(arm, constants=(1.0, 1.0), delay=PERIOD, seed=0, scale=1.0):
+    """Return noisy samples of drives that give a part of what was commanded a delay before."""
+    rng, own = np.random.default_rng(seed), Noise()
+    time = PERIOD * np.arange(round(SECONDS / PERIOD))
+    q = states(time)[0]
+    ahead, qd, qdd = states(time + delay)
+    torque = scale * arm.inverse_dynamics(ahead, qd, qdd)
+    torque += VISCOUS * qd + COULOMB * np.sign(qd) + OFFSET
+    size = np.hypot(own.torque, own.torque_fraction * np.abs(torque))
+    torque += size * rng.normal(size=torque.shape)
+    q = q + own.position * rng.normal(size=q.shape)
+    return RecordedMotion(PERIOD, q, torque / np.array(constants), None)
+
+
+@pytest.mark.parametrize(
+    ("constants", "delay"),
+    [((1.0, 1.0), PERIOD), ((1.3, -1.0), 0.0), ((-0.5, 0.8), 0.02)],
+    ids=["as stated", "a reversed elbow", "a reversed shoulder, late"],
+)
+def test_drives_are_found_within_their_deviations(arm, equations, constants, delay):
+    """Constants to a percent with their signs, friction, and the delay to a quarter period."""
+    found = equations.identify([motion(arm, constants, delay)])
+    k, deviations = found.constants
+    assert (np.abs(k - constants) < 4.0 * deviations).all()
+    assert deviations.max() < 0.02
+    assert abs(found.delay[0] - delay) < min(4.0 * found.delay[1], 0.25 * PERIOD)
+    assert (np.abs(found.coulomb[0] - COULOMB) < 5.0 * found.coulomb[1]).all()
+    assert found.fit.white
+
+
+def test_deviations_of_drives_hold(arm, equations):
+    """Of noisy recordings, 68 and 95 % are within one and 1.96 deviations."""
+    scores = []
+    for seed in range(20):
+        found = equations.identify([motion(arm, seed=seed)])
+        scores += [*((found.constants[0] - 1.0) / found.constants[1])]
+        scores.append((found.delay[0] - PERIOD) / found.delay[1])
+    sizes = np.abs(scores)
+    # 60 scores: three standard errors of the shares.
+    assert np.mean(sizes < 1.0) == pytest.approx(0.68, abs=0.18)
+    assert np.mean(sizes < 1.96) > 0.86
+
+
+def test_an_error_of_three_percent_is_seen(arm, equations):
+    """A torque constant that is 3 % off differs from 1 by more than three deviations."""
+    found = equations.identify([motion(arm, (1.03, 1.0))])
+    (first, second), deviations = found.constants
+    assert first - 1.0 > 3.0 * deviations[0]
+    assert abs(second - 1.0) < 3.0 * deviations[1]
+
+
+def test_other_links_leave_torques_unexplained(arm, equations):
+    """Torques of links that are 20 % heavier are not those of the description."""
+    found = equations.identify([motion(arm, scale=1.2)])
+    right = equations.identify([motion(arm)])
+    assert (found.unexplained[0] > 2.0 * right.unexplained[0]).all()
+    assert found.constants[0] == pytest.approx(1.0 / 1.2, abs=0.05)
+
+
+def test_short_recordings_are_refused(arm, equations):
+    """A tenth of a second has no instants to fit."""
+    whole = motion(arm)
+    part = RecordedMotion(PERIOD, whole.q[:30], whole.torque[:30], None)
+    with pytest.raises(IdentificationError, match="0 instants"):
+        equations.identify([part])
