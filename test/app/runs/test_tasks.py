@@ -200,6 +200,11 @@ def test_a_carried_object_is_not_dropped_by_another_start():
     loop.safety.release()  # brakes carry it
     with pytest.raises(PreflightError, match=r"overlap the object by .* in the phase 'move'"):
         loop.check_path(seen.q)  # home would be where the hands hold it
+    assert law.phases[law.phase] == "carry"  # nor does it forget where the task was
+    loop.check(seen.q, seen.qd, "resume")
+    assert loop.beginning.startswith("the task goes on in phase 4, carry: the object moves by")
+    homes = [one.target for one in law._every if getattr(one, "goes_home", False)]
+    np.testing.assert_array_equal(homes, [HOME] * len(homes))
 
 
 def test_a_task_does_not_need_every_control_period(prepared):

@@ -313,4 +313,4 @@ def test_a_task_that_only_waits_can_start():
     task = SimpleNamespace(
         _resumes=False, grippers=None, _phases=(Wait(1.0),), system=SimpleNamespace(arms=arms)
     )
-    TaskLaw.check_hands(task, np.full((2, 6), 100.0))
+    TaskLaw.check_hands(task, np.zeros(2), np.full((2, 6), 100.0))
