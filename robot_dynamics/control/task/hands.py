@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.start_check import StartError, disagreement
 from robot_dynamics.control.task.free_arms import FreeArms
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.manipulation.system import GraspSystem
@@ -19,14 +19,22 @@ _Z = 5  # force along z in a wrench
 
 
 def require_free_hands(
-    system: GraspSystem, wrenches: Array | None, most: float, grippers: Grippers | None
+    system: GraspSystem,
+    q: Array,
+    wrenches: Array | None,
+    most: float,
+    gap: float,
+    grippers: Grippers | None,
 ) -> None:
     """Refuse a start with hands that touch or hold something.
 
     Args:
         system: The arms.
+        q: Positions of their joints (na,).
         wrenches: Measured grasp wrenches (k, 6), in tool frames; None without sensors.
         most: Largest force of a free hand [N].
+        gap: Disagreement of the arms about the object up to which palms without sensors count as
+            holding it [m or rad].
         grippers: Grippers of the arms; None without.
 
     Raises:
@@ -40,6 +48,14 @@ def require_free_hands(
         )
         raise StartError(loaded[0], 1.0, 0.0, sentence)
     if wrenches is None:
+        apart = np.inf if grippers is not None else disagreement(system, q)
+        if apart <= gap:
+            sentence = (
+                f"the hands are where they would hold the object, to {apart:.3g} m or rad, and no "
+                f"wrist sensor tells whether they do; expected more than {gap:g}: move them away "
+                "by the drives' own controllers."
+            )
+            raise StartError("object", apart, gap, sentence)
         return
     for arm, wrench in zip(system.arms, wrenches, strict=True):
         force = float(np.linalg.norm(wrench[3:]))

@@ -87,6 +87,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         ended = (f"{end}: {one.name}" for one, end in ends.items())
         self.phases = (*(phase.name for phase in self._phases), *ended)
         self._law, self.system, self.grasp = law, law.system, law.grasp
+        self._stated_home = np.array(home)
         self._begin_pose, self._places = np.array(start), tuple(places)
         laws = {phase.held.law for phase in phases if isinstance(phase, HeldPhase)}
         for held in {law, *laws}:
@@ -430,7 +431,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             return
         free = (one for one in self._phases[at:] if isinstance(one, (Move, Follow, Approach)))
         most = next((one.touch_n for one in free), np.inf)  # arms that only wait touch anything
-        require_free_hands(self.system, wrenches, most, self.grippers)
+        limits = self._safety.closure_limit_m, self._safety.closure_limit_rad
+        require_free_hands(self.system, q, wrenches, most, min(limits), self.grippers)
 
     @property
     def planned_s(self) -> float:
@@ -461,7 +463,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._taken_up = number - 1
 
     def _begin_at(self, at: int) -> None:
-        """Interrupt the task at the beginning of a phase, whatever has run in this process."""
+        """Count the task, as stated, as interrupted at the beginning of a phase."""
+        self._home = self._stated_home
         self._course, self._at, self._running, self._time = self._phases, at, None, 0.0
         placed = sum(isinstance(one, PutDown) for one in self._phases[:at])
         self._pose = np.array((self._begin_pose, *self._places)[placed])

@@ -173,13 +173,23 @@ def a_new_controller_goes_on_in_the_phase_it_is_told(cell):
         with pytest.raises(TaskError, match=said):
             law.take_up(number)
     law.take_up(6)
-    loop.check(seen.q, seen.qd, "resume")
+    law.choose_start("resume", seen.q, 0)
     free = seen.wrenches.copy()
     free[1] = 0.0
     with pytest.raises(StartError, match=r"arm 'right' presses with 0 N, expected at least 40 N"):
         law.check_hands(seen.q, free)
     standing = seen.wrenches.copy()
     standing[:, 3:5] = 0.0  # the weight is friction on upright palms
+    law.take_up(8)
+    law.choose_start("resume", seen.q, 0)
+    with pytest.raises(StartError, match="arm 'left' touches something with"):
+        law.check_hands(seen.q, seen.wrenches)
+    with pytest.raises(StartError, match="the hands are where they would hold the object, to"):
+        law.check_hands(seen.q, None)
+    law.check_hands(np.array(SCENARIO.home), None)
+    law.take_up(6)
+    loop.check(seen.q, seen.qd, "resume")
+    law.check_hands(seen.q, None)
     with pytest.raises(StartError, match=r"the arms bear .* of the weight of 49 N, .* 24\.5 N"):
         law.check_hands(seen.q, standing)
     loop.safety.depart_from(cell.torques[-1])
