@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.start_check import StartError, disagreement
+from robot_dynamics.control.start_check import StartError, disagreements
 from robot_dynamics.control.task.free_arms import FreeArms
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.manipulation.system import GraspSystem
@@ -33,8 +33,8 @@ def require_free_hands(
         q: Positions of their joints (na,).
         wrenches: Measured grasp wrenches (k, 6), in tool frames; None without sensors.
         most: Largest force of a free hand [N].
-        gap: Disagreement of the arms about the object up to which palms without sensors count as
-            holding it [m or rad].
+        gap: Disagreement of the arms about the object's place up to which palms without sensors
+            count as holding it [m]; they may be tilted on it.
         grippers: Grippers of the arms; None without.
 
     Raises:
@@ -48,12 +48,12 @@ def require_free_hands(
         )
         raise StartError(loaded[0], 1.0, 0.0, sentence)
     if wrenches is None:
-        apart = np.inf if grippers is not None else disagreement(system, q)
+        apart = np.inf if grippers is not None else disagreements(system, q)[0]
         if apart <= gap:
             sentence = (
-                f"the hands are where they would hold the object, to {apart:.3g} m or rad, and no "
-                f"wrist sensor tells whether they do; expected more than {gap:g}: move them away "
-                "by the drives' own controllers."
+                f"the hands are where they would hold the object, to {apart:.3g} m, and no wrist "
+                f"sensor tells whether they do; expected more than {gap:g} m: move them away by "
+                "the drives' own controllers."
             )
             raise StartError("object", apart, gap, sentence)
         return

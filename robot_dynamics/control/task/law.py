@@ -431,8 +431,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             return
         free = (one for one in self._phases[at:] if isinstance(one, (Move, Follow, Approach)))
         most = next((one.touch_n for one in free), np.inf)  # arms that only wait touch anything
-        limits = self._safety.closure_limit_m, self._safety.closure_limit_rad
-        require_free_hands(self.system, q, wrenches, most, min(limits), self.grippers)
+        gap = self._safety.closure_limit_m
+        require_free_hands(self.system, q, wrenches, most, gap, self.grippers)
 
     @property
     def planned_s(self) -> float:
