@@ -126,6 +126,19 @@ def a_phase_waits_for_an_operator(cell):
     assert law.phases[law.phase] == "carry"
 
 
+def a_phase_pauses_in_its_first_period(cell):
+    """And it does not matter how often an operator asks."""
+    law = cell.law
+    for _ in range(2):
+        law.pause()
+        cell.run(REST_S)
+        assert (law.state, cell.is_at_rest()) == ("paused", True)
+    assert 0.005 < cell.place[0] - PLACE[0] < 0.012  # as far as coming to rest in 0.4 s leads
+    law.go_on()
+    with pytest.raises(TaskError, match="resume refused: the task is not paused"):
+        law.go_on()
+
+
 def a_lost_sensor_interrupts_the_task(cell):
     """Its law holds the object at rest; that is no end, and the task can go on."""
     law, loop = cell.law, cell.loop
@@ -271,6 +284,7 @@ def test_an_operator_in_the_course_of_a_task():
         free_arms_pause_and_go_on,
         a_pause_in_the_transfer_gives_the_weight_back,
         a_phase_waits_for_an_operator,
+        a_phase_pauses_in_its_first_period,
         a_lost_sensor_interrupts_the_task,
         a_carried_object_pauses_and_goes_on,
         a_new_controller_goes_on_in_the_phase_it_is_told,
