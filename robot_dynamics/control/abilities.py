@@ -100,6 +100,7 @@ class RunsTask(HoldsObject):
         grippers: Grippers of the arms; None without them.
         has_operator: Whether an operator ends the phases that wait for one; else they are over
             at once.
+        beginning: How the last chosen start begins, in words.
     """
 
     phases: Sequence[str]
@@ -107,6 +108,7 @@ class RunsTask(HoldsObject):
     failure: str
     grippers: Grippers | None
     has_operator: bool
+    beginning: str
 
     @property
     @abstractmethod
@@ -142,10 +144,25 @@ class RunsTask(HoldsObject):
         """Take the torque (na,) that was sent after a step, for the law that takes over next."""
 
     @abstractmethod
-    def check_hands(self, wrenches: Array | None) -> None:
-        """Refuse a start of the whole task while hands press on something.
+    def take_up(self, number: int) -> None:
+        """Let the first resume of this process begin with a phase, as a process before may have.
 
         Args:
+            number: Number of the phase, from 1.
+
+        Raises:
+            TaskError: If there is no such phase, or the hands are at the standing object in it.
+        """
+
+    @abstractmethod
+    def check_hands(self, q: Array, wrenches: Array | None) -> None:
+        """Refuse a start whose hands do not measure what its first phase needs.
+
+        The whole task needs free hands, a phase in the air that `take_up` names needs hands that
+        carry the object.
+
+        Args:
+            q: Positions of the arm joints (na,).
             wrenches: Measured grasp wrenches (k, 6), in tool frames; None without sensors.
 
         Raises:

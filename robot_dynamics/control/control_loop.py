@@ -411,13 +411,15 @@ class ControlLoop:
             if way == "start" and error.subject not in self.system.joint_names:
                 raise self._elsewhere(error) from error
             raise
-        self._require_untouched_hands(q, self._wrenches_seen())
+        self._check_hands(q, self._wrenches_seen())
         return partial(self.check_path, q)
 
-    def _require_untouched_hands(self, q: Array, wrenches: Array | None) -> None:
+    def _check_hands(self, q: Array, wrenches: Array | None) -> None:
         """Refuse a start of a task from positions `q` (na,) with wrenches (k, 6) at its hands."""
-        if self.task is not None and wrenches is not None:
-            self.task.check_hands(self.wrist_sensors.grasp_wrenches(q, wrenches))
+        if self.task is not None:
+            if wrenches is not None:
+                wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
+            self.task.check_hands(q, wrenches)
 
     def _elsewhere(self, error: StartError) -> StartError:
         """Return a refused start, with the ways on if the arms hold the object elsewhere."""
@@ -501,6 +503,8 @@ class ControlLoop:
     @property
     def beginning(self) -> str:
         """Kind of start of control, in words."""
+        if self.task is not None:
+            return self.task.beginning
         reference = self.law.reference
         return str(reference) if isinstance(reference, Resumed) else "control ramps in"
 
@@ -590,7 +594,7 @@ class ControlLoop:
         self._require_checked(q)
         self._require_tared()
         self.law.check_start(q, qd)
-        self._require_untouched_hands(q, wrenches)
+        self._check_hands(q, wrenches)
         safety = self.safety
         if wrenches is not None:
             wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)

@@ -121,9 +121,14 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
 
 
 def disagreement(system: GraspSystem, q: Array) -> float:
-    """Return the disagreement of the arms about a rigid object in their grasps [m or rad].
+    """Return the larger of `disagreements` [m or rad]."""
+    return max(disagreements(system, q))
 
-    It is infinite if internal loops of an arm do not close.
+
+def disagreements(system: GraspSystem, q: Array) -> tuple[float, float]:
+    """Return how far the arms disagree about a rigid object in their grasps [m] [rad].
+
+    Both are infinite if internal loops of an arm do not close.
 
     Args:
         system: Arms and object.
@@ -132,9 +137,10 @@ def disagreement(system: GraspSystem, q: Array) -> float:
     try:
         first, *others = _poses_seen(system, np.asarray(q, dtype=float))
     except RobotDynamicsError:  # loops of an arm's own do not close there
-        return np.inf
+        return np.inf, np.inf
     as_pose = np.concatenate([first[:3, 3], Rotation.from_matrix(first[:3, :3]).as_quat()])
-    return max(max(_gap(seen, as_pose)) for seen in others)
+    gaps = [_gap(seen, as_pose) for seen in others]
+    return max(distance for distance, _ in gaps), max(angle for _, angle in gaps)
 
 
 def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:

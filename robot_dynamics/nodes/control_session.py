@@ -34,6 +34,7 @@ from robot_dynamics.nodes.joint_trajectories import (
     subscribe_to_joint_trajectories,
 )
 from robot_dynamics.nodes.object_topics import ObjectTopics, resolved_topics
+from robot_dynamics.nodes.parameters import ParameterError
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
 from robot_dynamics.nodes.task_topics import TaskReport
@@ -145,6 +146,8 @@ class ControlSession:
             self._actions = serve_joint_trajectories(node, arms, lambda: loop)
             # A launcher that waits for the end of the run is no operator.
             loop.task.has_operator = not values["progress"]
+        if values["resume_phase"]:
+            self._take_up(values["resume_phase"])
         self._conditions = StartConditions(
             node,
             loop,
@@ -169,6 +172,21 @@ class ControlSession:
             f"without commands: {_words(drives.without_commands)}"
             + ("" if self.start_wanted else "; waits for the service controller/start")
         )
+
+    def _take_up(self, number: float) -> None:
+        """Let `controller/resume` begin with a phase of the task.
+
+        Raises:
+            ParameterError: If the scenario has no task, or the number is not whole.
+            TaskError: If the task cannot go on in this phase.
+        """
+        task, name = self.loop.task, "resume_phase"
+        if task is None:
+            raise ParameterError(name, number, "0, because the scenario has no `task`")
+        if number != int(number):
+            raise ParameterError(name, number, "a whole number")
+        task.take_up(int(number))
+        self.start_wanted = False
 
     def close(self) -> None:
         """Send last commands of the fallback and save the recording."""

@@ -285,6 +285,13 @@ CONTROLLER = (
     _COMMAND_TIMEOUT,
     Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
     Entry(
+        "resume_phase",
+        0.0,
+        "Number of the phase of a task, from 1, with which ~/resume goes on in a controller that "
+        "was started again; 0 for none. Control then does not start by itself.",
+        minimum=0.0,
+    ),
+    Entry(
         "on_command_timeout",
         "brake",
         "Reaction of the arms' drives without commands: brake, zero torque, or hold the last "

@@ -211,7 +211,7 @@ def task_figures(loop: ControlLoop) -> dict[str, object]:
     if task is None or loop.began is None:
         return {}
     state, failure = str(task.state), task.failure
-    if not loop.safety.law_runs:
+    if loop.safety.faults or not loop.safety.law_runs:
         state, failure = "stopped", failure or str(loop.safety.cause or "")
     found: dict[str, object] = {
         "task": state,

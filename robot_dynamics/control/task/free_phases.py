@@ -12,6 +12,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
+from robot_dynamics.control.task.hands import PRESSES
 from robot_dynamics.control.task.joint_trajectory import (
     Code,
     JointGoal,
@@ -30,7 +31,6 @@ from robot_dynamics.control.task_settings import (
 )
 
 _ASTRAY = 5.0  # force of no push at which a search ends, over the force of a touch
-_PRESSES = 0.5  # share of the squeeze that each hand must measure
 _QUINTIC = TIME_LAWS["quintic"]
 _Z = 5  # force along z in a wrench
 _ARRIVED = 0.05  # distance of joints from the end of a motion [rad or m]
@@ -290,10 +290,10 @@ class Grasp(FreePhase):
             return False
         for i, arm in enumerate(arms.system.arms):
             pressed, wanted = now.pressing(i), float(self.squeeze.wrenches[i, _Z])
-            if not pressed >= _PRESSES * wanted:
+            if not pressed >= PRESSES * wanted:
                 raise PhaseFailed(
                     f"arm {arm.name!r} presses with {pressed:.3g} N, expected at least "
-                    f"{_PRESSES * wanted:.3g} N of the squeeze of {wanted:.3g} N."
+                    f"{PRESSES * wanted:.3g} N of the squeeze of {wanted:.3g} N."
                 )
         return True
 

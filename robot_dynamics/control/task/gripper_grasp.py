@@ -49,6 +49,12 @@ class GripperGrasp(Grasp):
         self._grippers.close()
         if now.time < there + own.close_s:
             return
+        if silent := self._grippers.silent:
+            names = " and ".join(map(repr, silent))
+            raise PhaseFailed(
+                f"the gripper of arm {names} has not answered for {own.close_s:g} s; expected "
+                "what it holds."
+            )
         if empty := self._grippers.empty:
             names = " and ".join(map(repr, empty))
             raise PhaseFailed(

@@ -47,6 +47,11 @@ class Grippers:
         self._holds[arm] = holds
 
     @property
+    def silent(self) -> list[str]:
+        """Names of the arms whose grippers have reported nothing since the last command."""
+        return [] if self.rehearsing else [arm for arm in self.arms if arm not in self._holds]
+
+    @property
     def empty(self) -> list[str]:
         """Names of the arms that are not known to hold something since the last command."""
         if self.rehearsing:

@@ -110,18 +110,27 @@ class HeldPhase(TaskPhase):
             return min(float(followed.path_time(since)), followed.plan.duration)
         return since
 
-    def choose_resumed(self, q: Array, time: float) -> None:
+    def begin_in_air(self) -> None:
+        """Choose the part in which the object is in the air, for a start by `choose_resumed`."""
+        self._at, self._since = int(self._transfer == 0), 0.0
+        self._followed = self._plans[self._at]
+
+    def choose_resumed(self, q: Array, time: float) -> str:
         """Choose a start of this phase from where arms at `q` (na,) hold the object in the air.
 
         Args:
             q: Positions of the arm joints (na,).
             time: Time of the phase when the law ended [s].
 
+        Returns:
+            A sentence about the motion there.
+
         Raises:
             ResumeError: If the object is on its support.
         """
         part, begin = self._plans[self._at], self.parts[self._at][0]
         self._resumed = self.held.choose_resumed(q, part, begin, self._path_time(time))
+        return str(self._resumed)
 
     def resume(self, now: Now) -> None:
         """Begin as `choose_resumed` has chosen."""

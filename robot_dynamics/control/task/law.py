@@ -10,7 +10,6 @@ long ends the task in the safe end that its settings state.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -23,53 +22,27 @@ from robot_dynamics.control.abilities import (
     TaskError,
     TaskState,
 )
-from robot_dynamics.control.control_law import SCALES, HeldStep
+from robot_dynamics.control.control_law import SCALES
 from robot_dynamics.control.hybrid.law import HybridLaw
-from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import ResumeError, Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
 from robot_dynamics.control.task.free_phases import Approach, Follow, Grasp, Move, Release
 from robot_dynamics.control.task.grippers import Grippers
+from robot_dynamics.control.task.hands import require_free_hands, require_load
 from robot_dynamics.control.task.held_law import HeldLaw
-from robot_dynamics.control.task.held_phases import HeldPhase
+from robot_dynamics.control.task.held_phases import HeldPhase, PutDown
 from robot_dynamics.control.task.joint_trajectory import JointGoal
 from robot_dynamics.control.task.pace import Pace
 from robot_dynamics.control.task.phases import Now, PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task.rehearsal import Rehearsal, rehearse
+from robot_dynamics.control.task.step import TaskStep, free_step, held_step
 from robot_dynamics.control.task.wrench_observer import WrenchObserver
 
 _REST_S = 0.5  # rest at the end of a task, until it is over
 _LATE = 2.0  # time limits that a phase may take if control periods are lost
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class TaskStep(HeldStep):
-    """Result of a control step of a task.
-
-    Without a held object closure, internal force and wrenches of held bodies are zero.
-
-    Attributes:
-        contact_force: Forces by the object on surfaces, as the controller sees them (C,).
-        touched: 1 for surfaces whose force is controlled, 0 for others (C,).
-        phase: Index of the phase.
-        holding: Whether the law of the held object runs.
-    """
-
-    contact_force: Array
-    touched: Array
-    phase: int
-    holding: bool
-
-    @property
-    def recorded(self) -> Sequence[Array]:
-        """Vectors that together hold the values of the law's `columns`, in their order."""
-        scales, phase = self.scales[: len(SCALES)], np.array([self.phase, self.holding], float)
-        held = self.pose, self.twist, self.closure, self.internal_force
-        return *held, scales, self.contact_force, self.touched, phase
 
 
 class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
@@ -89,6 +62,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     Attributes:
         phases: Names of all phases; those of safe ends follow those of the task.
         has_operator: Whether an operator ends the phases that wait for one.
+        beginning: How the last chosen start begins, in words.
 
     Raises:
         RobotDynamicsError: If the arms cannot do the task from home.
@@ -113,6 +87,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         ended = (f"{end}: {one.name}" for one, end in ends.items())
         self.phases = (*(phase.name for phase in self._phases), *ended)
         self._law, self.system, self.grasp = law, law.system, law.grasp
+        self._stated_home = np.array(home)
         self._begin_pose, self._places = np.array(start), tuple(places)
         laws = {phase.held.law for phase in phases if isinstance(phase, HeldPhase)}
         for held in {law, *laws}:
@@ -120,6 +95,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             held.firmer_grip(home)
         self._pace, self.has_operator, self._resumes = Pace(self._period), False, False
         self._observer: WrenchObserver | None = None
+        self._taken_up, self._anew, self.beginning = -1, False, "control ramps in"
         self._forget(home)
         self._rehearsed: tuple[Array, Rehearsal] | None = None
         self._planned = self._rehearse(home).plan
@@ -139,12 +115,18 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             self._observer.forget()
         self._running: HeldLaw | None = None
         self._pose, self._last = self._begin_pose.copy(), np.zeros(len(q))
+        self._home = np.array(q)
+        self._set_home(q)
         for phase in self._every:
-            if isinstance(phase, Move) and phase.goes_home:
-                phase.target = np.array(q)
             if isinstance(phase, HeldPhase):
                 phase.held.forget()
         self._reset_time()
+
+    def _set_home(self, q: Array) -> None:
+        """Let phases that go home go to positions `q` (na,)."""
+        for phase in self._every:
+            if isinstance(phase, Move) and phase.goes_home:
+                phase.target = np.array(q)
 
     def _reset_time(self) -> None:
         """Reset the course of a phase for a start."""
@@ -188,16 +170,25 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         else:
             self._forget(q)
         phase = self._course[self._at]
+        self._taken_up = -1
         if resumes and isinstance(phase, HeldPhase):
+            if self.grippers is not None:
+                self.grippers.close()
             self._running = phase.held
             self._last = self.hold_support(q) if last is None else np.array(last, dtype=float)
             phase.resume(Now(0.0, q, qd, None, self._last))
-            return self._held_step(phase.held.law.running.last)
+            return held_step(phase.held.law.running.last, self.phase)
         self._arms.begin(q, self._arms.last if last is None else last)
         self._last = self._arms.support(q) if last is None else np.array(last, dtype=float)
         self._arms.last = self._last
         phase.begin(Now(0.0, q, qd, None, self._last))
         return self._free_step(q, self._last)
+
+    def _free_step(self, q: Array, torque: Array) -> TaskStep:
+        phase, force = self._course[self._at], np.zeros(self._law.layout.internal)
+        if isinstance(phase, (Grasp, Release)):
+            force = phase.share * phase.squeeze.internal
+        return free_step(self._arms, self._law, q, torque, self._pose, force, self.phase)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> TaskStep:
         """Return the step of a control period; see `ControlLaw.update`."""
@@ -217,12 +208,13 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                 self._advance(tick, now)
             except PhaseFailed as reason:
                 self._fail(tick, now, str(reason))
-        self._passed += ramped
+        self._passed += ramped and not self._resting
         self.done = tick >= self._rests_from + round(_REST_S / self._period)
         if self._running is None:
             step = self._free_step(q, self._arms.torque(q, qd))
         else:
-            step = self._held_step(self._running.step(q, qd, wrenches))
+            step = held_step(self._running.step(q, qd, wrenches), self.phase)
+            self._pose = np.array(step.pose)
         self._last = step.torque
         return step
 
@@ -292,17 +284,22 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             self._rest(tick, now.q)
 
     def _rest(self, tick: int, q: Array) -> None:
-        """Stay: free arms at measured positions `q` (na,), a held object on its path."""
-        self._resting, self._rests_from = True, min(self._rests_from, tick)
-        phase = self._course[self._at]
+        """End the task at rest; see `_stay`."""
+        self._rests_from = min(self._rests_from, tick)
+        self._stay(q)
+
+    def _stay(self, q: Array) -> None:
+        """Stay: free arms at positions `q` (na,), a held object on its path."""
+        self._resting, phase = True, self._course[self._at]
         if self._running is None:
             self._arms.rest(q)
         elif isinstance(phase, HeldPhase) and not self._halted:
             phase.rest()
 
     def hold(self, tick: int) -> None:
-        """Come to rest in the running phase; see `FollowsPlan.hold`."""
-        self._rest(tick, self._arms.q)
+        """Come to rest in the running phase, which a fault has ended; see `FollowsPlan.hold`."""
+        if not self._resting:
+            self._stay(self._arms.q)
 
     # -- pause, resume, abort, next -----------------------------------------------------------
 
@@ -311,7 +308,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """Present state; see `RunsTask`."""
         if self._wanted == "pause" and not self._resting:
             return "paused"
-        if self.failure:
+        if self.failure or (self._resting and self._rests_from == np.inf):
             return "failed"
         if self._resting:
             return "done"
@@ -325,8 +322,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def pause(self) -> str:
         """Come to rest on the way; see `RunsTask.pause`."""
         self._require_under_way("pause")
-        if self._wanted == "abort":
-            raise TaskError("pause refused: the task is being aborted; expected its end.")
+        self._require_no_abort("pause")
         self._wanted = "pause"
         return f"the task pauses in {self._phase_in_words}"
 
@@ -348,6 +344,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def next(self) -> str:
         """End a phase that waits for an operator; see `RunsTask.next`."""
         self._require_under_way("next")
+        self._require_no_abort("next")
         if not self._waits:
             raise TaskError(
                 f"next refused: {self._phase_in_words} does not wait for an operator; expected a "
@@ -376,8 +373,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _require_under_way(self, what: str) -> None:
         if self._resting:
-            how = "it has ended early" if self.failure else "it is over"
+            how = "it has ended early" if self.state == "failed" else "it is over"
             raise TaskError(f"{what} refused: no task is under way, {how}; expected a start.")
+
+    def _require_no_abort(self, what: str) -> None:
+        if self._wanted == "abort":
+            raise TaskError(f"{what} refused: the task is being aborted; expected its end.")
 
     def _keep_pace(self, now: Now) -> None:
         """Slow down to a pause or an abort, or go on after it; the time of the phase with it.
@@ -401,58 +402,6 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._arms.pace = pace.value, pace.rate
         self._lost += (1.0 - pace.value) * self._period
 
-    # -- steps --------------------------------------------------------------------------------
-
-    def _free_step(self, q: Array, torque: Array) -> TaskStep:
-        """Return the step of free arms with a torque (na,)."""
-        law, support = self._law, self._arms.support(q)
-        layout = law.layout
-        row = np.zeros(len(law.row(0)))
-        row[POSE] = self._pose
-        phase, force = self._course[self._at], np.zeros(layout.internal)
-        if isinstance(phase, (Grasp, Release)):
-            force = phase.share * phase.squeeze.internal
-        row[law.internal_columns] = force
-        load = float(np.max(np.abs(support) / (self._arms.effort)))
-        return TaskStep(
-            torque=torque,
-            support=support,
-            reference=row,
-            pose=self._pose,
-            scales=np.array([1.0, 1.0, 1.0, load, 1.0]),
-            closure=np.zeros(6 * (layout.arms - 1)),
-            internal_force=force,
-            held_body_wrenches=np.zeros((1, 18)),
-            tilts=np.zeros(layout.soft_fingers),
-            contact_force=np.zeros(layout.surfaces),
-            touched=np.zeros(layout.surfaces),
-            phase=self.phase,
-            holding=False,
-        )
-
-    def _held_step(self, seen: HybridStep) -> TaskStep:
-        """Return the step of the law of the held object."""
-        self._pose = np.array(seen.pose)
-        step = TaskStep(
-            torque=seen.torque,
-            support=seen.support,
-            reference=seen.reference,
-            pose=seen.pose,
-            twist=seen.twist,
-            error=seen.error,
-            scales=seen.scales,
-            closure=seen.closure,
-            internal_force=seen.internal_force,
-            held_body_wrenches=seen.held_body_wrenches,
-            tilts=seen.tilts,
-            contact_force=seen.outputs.contact_force,
-            touched=seen.touched,
-            phase=self.phase,
-            holding=True,
-        )
-        step.task_scale = seen.task_scale
-        return step
-
     # -- checks before the start --------------------------------------------------------------
 
     def check_start(self, q: Array, qd: Array) -> None:
@@ -467,29 +416,23 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         else:
             check_joints(self.system, self._control.start, q, qd)
 
-    def check_hands(self, wrenches: Array | None) -> None:
-        """Refuse a start of the whole task with hands that are not free; see `RunsTask`."""
-        if self._resumes:
+    def check_hands(self, q: Array, wrenches: Array | None) -> None:
+        """Refuse a start whose hands do not measure what its phase needs; see `RunsTask`."""
+        if self._resumes and not self._anew:
             return
-        loaded = [] if self.grippers is None else self.grippers.unknown_loads
-        if loaded:
-            sentence = (
-                f"the gripper of arm {loaded[0]!r} holds something; expected empty hands: a task "
-                "begins with free hands."
-            )
-            raise StartError(loaded[0], 1.0, 0.0, sentence)
-        if wrenches is None:
+        at = self._at if self._resumes else 0
+        phase = self._phases[at]
+        if isinstance(phase, HeldPhase):
+            grasp = next(one for one in self._phases[at::-1] if isinstance(one, Grasp))
+            gravity = np.array(self.system.model.gravity)
+            weight = phase.held.weight * gravity / np.linalg.norm(gravity)
+            squeeze = grasp.squeeze.wrenches
+            require_load(self._arms, q, wrenches, squeeze, weight, self.grippers)
             return
-        free = (one for one in self._phases if isinstance(one, (Move, Follow, Approach)))
+        free = (one for one in self._phases[at:] if isinstance(one, (Move, Follow, Approach)))
         most = next((one.touch_n for one in free), np.inf)  # arms that only wait touch anything
-        for arm, wrench in zip(self.system.arms, wrenches, strict=True):
-            force = float(np.linalg.norm(wrench[3:]))
-            if not force <= most:
-                sentence = (
-                    f"arm {arm.name!r} touches something with {force:.3g} N, expected at most "
-                    f"{most:g} N: a task begins with free hands."
-                )
-                raise StartError(arm.name, force, most, sentence)
+        gap = self._safety.closure_limit_m
+        require_free_hands(self.system, q, wrenches, most, gap, self.grippers)
 
     @property
     def planned_s(self) -> float:
@@ -501,12 +444,40 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """Whether the next start continues an interrupted phase."""
         return self._resumes
 
+    def take_up(self, number: int) -> None:
+        """Let the first resume of this process begin with a phase; see `RunsTask.take_up`."""
+        if not 1 <= number <= len(self._phases):
+            raise TaskError(
+                f"resume_phase is {number}, expected a phase of the task, from 1 to "
+                f"{len(self._phases)}."
+            )
+        before = [one for one in self._phases[:number] if not isinstance(one, Wait)]
+        phase = self._phases[number - 1]
+        waits = isinstance(phase, Wait) and before and isinstance(before[-1], (HeldPhase, Grasp))
+        if waits or isinstance(phase, (Grasp, Release)):
+            raise TaskError(
+                f"resume_phase is {number}, {phase.name}, in which the hands are at the standing "
+                "object; expected a phase of free arms, or of an object in the air: move the arms "
+                "away by the drives' own controllers."
+            )
+        self._taken_up = number - 1
+
+    def _begin_at(self, at: int) -> None:
+        """Count the task, as stated, as interrupted at the beginning of a phase."""
+        self._home = self._stated_home
+        self._course, self._at, self._running, self._time = self._phases, at, None, 0.0
+        placed = sum(isinstance(one, PutDown) for one in self._phases[:at])
+        self._pose = np.array((self._begin_pose, *self._places)[placed])
+        phase = self._phases[at]
+        if isinstance(phase, HeldPhase):
+            phase.begin_in_air()
+
     def choose_start(self, way: Way, q: Array, tick: int) -> None:
         """Choose between the whole task and its interrupted phase.
 
         See `FollowsPlan.choose_start`.
         """
-        self._resumes = False
+        self._resumes, self.beginning = False, "control ramps in"
         if way == "start":
             return
         if way != "resume":
@@ -514,9 +485,15 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                 f"{way} refused: a task puts its object down itself; expected `resume`, or the "
                 "drives' own controllers."
             )
-        phase, over = self._course[self._at], self.done and not self.failure
-        if tick == 0 or over:
-            raise ResumeError("resume refused: no task was interrupted; expected a start.")
+        self._anew = tick == 0 and self._taken_up >= 0
+        if self._anew:
+            self._begin_at(self._taken_up)
+        elif tick == 0 or (self.done and not self.failure):
+            raise ResumeError(
+                "resume refused: no task was interrupted in this process; expected a start, or "
+                "the parameter resume_phase: the phase in which an earlier process was."
+            )
+        phase = self._course[self._at]
         if self._course is not self._phases:
             expected = "controller/start"
             if self.holds_object:
@@ -528,8 +505,9 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                 "resume refused: the task was in its safe end, which does not go on; expected "
                 f"{expected}."
             )
+        self.beginning = f"the task goes on in {self._phase_in_words}"
         if isinstance(phase, HeldPhase):
-            phase.choose_resumed(q, self._time)
+            self.beginning += f": {phase.choose_resumed(q, self._time)}"
         elif isinstance(phase, Grasp) or self._running is not None:  # as in a wait on the support
             raise ResumeError(
                 f"resume refused: in {self._phase_in_words}, the hands are at the object; "
@@ -553,20 +531,22 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
 
     def _rehearse(self, q: Array) -> Rehearsal:
         """Return the nominal course from positions `q` (na,), checked."""
+        # A start that is refused must leave the interrupted phase as it is.
         if self._resumes:
-            return self._rehearsal(self._phases[self._at :], q)
+            self._set_home(self._home)
+            return self._rehearsal(self._phases[self._at :], q, self._pose)
         if self._rehearsed is None or not np.array_equal(self._rehearsed[0], q):
-            self._forget(q)
-            self._rehearsed = np.array(q), self._rehearsal(self._phases, q)
+            self._set_home(q)
+            self._rehearsed = np.array(q), self._rehearsal(self._phases, q, self._begin_pose)
         return self._rehearsed[1]
 
-    def _rehearsal(self, phases: Sequence[TaskPhase], q: Array) -> Rehearsal:
+    def _rehearsal(self, phases: Sequence[TaskPhase], q: Array, pose: Array) -> Rehearsal:
         self._arms.pace = 1.0, 0.0
         if self.grippers is not None:
             self.grippers.rehearsing = True
         try:
             return rehearse(
-                self._arms, self._law, phases, q, self._pose, self._safety, self._period,
+                self._arms, self._law, phases, q, pose, self._safety, self._period,
                 resumes=self._resumes,
             )  # fmt: skip
         finally:

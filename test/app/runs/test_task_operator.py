@@ -10,6 +10,7 @@ from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.abilities import TaskError
+from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.resume import ResumeError
 from robot_dynamics.control.start_check import StartError
 
@@ -32,11 +33,15 @@ class Cell:
     """The controller of a scenario and its plant."""
 
     def __init__(self):
-        self.loop = control_loop(SCENARIO)
-        self.law = self.loop.law
+        self.take_controller()
         self.plant = make_plant(SCENARIO, true_system(SCENARIO))
         self.seen, self.tick, self.torques = self.plant.reset(), 0, []
         self.start("start")
+
+    def take_controller(self):
+        """Take a new controller, which knows nothing of the one before."""
+        self.loop = control_loop(SCENARIO)
+        self.law = self.loop.law
 
     def start(self, way):
         """Start control, as the node does."""
@@ -121,6 +126,35 @@ def a_phase_waits_for_an_operator(cell):
     assert law.phases[law.phase] == "carry"
 
 
+def a_phase_pauses_in_its_first_period(cell):
+    """And it does not matter how often an operator asks."""
+    law = cell.law
+    for _ in range(2):
+        law.pause()
+        cell.run(REST_S)
+        assert (law.state, cell.is_at_rest()) == ("paused", True)
+    assert 0.005 < cell.place[0] - PLACE[0] < 0.012  # as far as coming to rest in 0.4 s leads
+    law.go_on()
+    with pytest.raises(TaskError, match="resume refused: the task is not paused"):
+        law.go_on()
+
+
+def a_lost_sensor_interrupts_the_task(cell):
+    """Its law holds the object at rest; that is no end, and the task can go on."""
+    law, loop = cell.law, cell.loop
+    cell.run(0.1)
+    loop.safety.trip(cell.tick, Finding(Cause.WRENCH_LOST, "left/wrench", "it is silent."))
+    cell.run(2.0 * REST_S)
+    assert (law.state, law.done, loop.safety.law_runs, cell.is_at_rest()) == (
+        "failed", False, True, True,
+    )  # fmt: skip
+    with pytest.raises(TaskError, match="no task is under way, it has ended early"):
+        law.pause()
+    loop.reset(cell.tick)
+    cell.start("resume")
+    assert loop.beginning.startswith("the task goes on in phase 5, carry: the object moves by ")
+
+
 def a_carried_object_pauses_and_goes_on(cell):
     """On its path: it comes to where it would have come without a pause."""
     law = cell.law
@@ -134,13 +168,58 @@ def a_carried_object_pauses_and_goes_on(cell):
     np.testing.assert_allclose(cell.place, PLACE + WAY + UP, atol=2e-4)
 
 
+def a_new_controller_goes_on_in_the_phase_it_is_told(cell):
+    """As after the end of a process: with what the joints and wrists measure."""
+    cell.run(0.05)
+    cell.loop.safety.stop(cell.tick)  # as a guard would hold the arms
+    cell.run(0.3)
+    cell.take_controller()
+    law, loop, seen = cell.law, cell.loop, cell.seen
+    with pytest.raises(ResumeError, match="no task was interrupted in this process"):
+        loop.check(seen.q, seen.qd, "resume")
+    for number, said in (
+        (0, "resume_phase is 0, expected a phase of the task, from 1 to 8"),
+        (9, "resume_phase is 9, expected"),
+        (2, "resume_phase is 2, grasp, in which the hands are at the standing object"),
+        (7, "resume_phase is 7, release, in which the hands are"),
+    ):
+        with pytest.raises(TaskError, match=said):
+            law.take_up(number)
+    law.take_up(6)
+    law.choose_start("resume", seen.q, 0)
+    free = seen.wrenches.copy()
+    free[1] = 0.0
+    with pytest.raises(StartError, match=r"arm 'right' presses with 0 N, expected at least 40 N"):
+        law.check_hands(seen.q, free)
+    standing = seen.wrenches.copy()
+    standing[:, 3:5] = 0.0  # the weight is friction on upright palms
+    law.take_up(8)
+    law.choose_start("resume", seen.q, 0)
+    with pytest.raises(StartError, match="arm 'left' touches something with"):
+        law.check_hands(seen.q, seen.wrenches)
+    with pytest.raises(StartError, match="the hands are where they would hold the object, to"):
+        law.check_hands(seen.q, None)
+    law.check_hands(np.array(SCENARIO.home), None)
+    law.take_up(6)
+    loop.check(seen.q, seen.qd, "resume")
+    law.check_hands(seen.q, None)
+    with pytest.raises(StartError, match=r"the arms bear .* of the weight of 49.1 N, .* 24\.5 N"):
+        law.check_hands(seen.q, standing)
+    loop.safety.depart_from(cell.torques[-1])
+    cell.start("resume")
+    assert loop.beginning.startswith("the task goes on in phase 6, put_down: the object moves by")
+    cell.run(SCENARIO.control.start.ramp_s + 0.4)
+    assert law.holds_object
+
+
 def a_task_aborts_and_resumes_in_the_air(cell):
     """It holds the object where it is; after a stop it goes on from there, to its place."""
     law, loop = cell.law, cell.loop
     cell.run(0.05)
     assert law.abort() == "the task ends in phase 6, put_down, by: hold"
-    with pytest.raises(TaskError, match="pause refused: the task is being aborted"):
-        law.pause()
+    for refused in (law.pause, law.next):
+        with pytest.raises(TaskError, match="refused: the task is being aborted"):
+            refused()
     cell.run(REST_S)
     assert (law.state, cell.is_at_rest()) == ("failed", True)
     assert law.failure == "phase 6, put_down: aborted on request."
@@ -192,10 +271,10 @@ def a_task_begins_with_free_hands(cell):
     law.choose_start("start", cell.seen.q, cell.tick)
     wrenches = np.zeros((2, 6))
     wrenches[1, 5] = 20.0
-    law.check_hands(wrenches)
+    law.check_hands(cell.seen.q, wrenches)
     wrenches[1, 5] = 20.1
     with pytest.raises(StartError, match=r"arm 'right' touches something with 20\.1 N"):
-        law.check_hands(wrenches)
+        law.check_hands(cell.seen.q, wrenches)
 
 
 def test_an_operator_in_the_course_of_a_task():
@@ -205,7 +284,10 @@ def test_an_operator_in_the_course_of_a_task():
         free_arms_pause_and_go_on,
         a_pause_in_the_transfer_gives_the_weight_back,
         a_phase_waits_for_an_operator,
+        a_phase_pauses_in_its_first_period,
+        a_lost_sensor_interrupts_the_task,
         a_carried_object_pauses_and_goes_on,
+        a_new_controller_goes_on_in_the_phase_it_is_told,
         a_task_aborts_and_resumes_in_the_air,
         a_law_goes_on_from_the_torque_that_was_sent,
         torques_never_jump,

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.task.free_phases import Follow
 from robot_dynamics.control.task.joint_trajectory import (
     Code,
@@ -311,6 +312,10 @@ def test_a_task_that_only_waits_can_start():
     """It has no phase that says how firmly hands may touch."""
     arms = [SimpleNamespace(name=name) for name in JOINTS]
     task = SimpleNamespace(
-        _resumes=False, grippers=None, _phases=(Wait(1.0),), system=SimpleNamespace(arms=arms)
+        _resumes=False,
+        grippers=None,
+        _phases=(Wait(1.0),),
+        system=SimpleNamespace(arms=arms),
+        _safety=SafetySettings(),
     )
-    TaskLaw.check_hands(task, np.full((2, 6), 100.0))
+    TaskLaw.check_hands(task, np.zeros(2), np.full((2, 6), 100.0))
