@@ -42,6 +42,7 @@ from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions, 
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.resume import Resumed
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -228,6 +229,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "touched": layout.surfaces,
             "uncontrolled_error": 6 if layout.surfaces else 0,
             "spring_wrench": 6 if layout.springs else 0,
+            "estimated_payload": 4 if layout.adapts else 0,
+            "payload_deviation": 4 if layout.adapts else 0,
+            "payload_learned": 1 if layout.adapts else 0,
             "control_scales": len(SCALES),
             "added_internal_force": layout.internal,
             "slip_margin": len(self.slip_contacts),
@@ -251,6 +255,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "estimated_tilt": "rad: of each soft finger from its grasp, as the controller sees it",
             "uncontrolled_error": "rad, m: part of the way to the reference that control leaves "
             "to the forces on touched surfaces, rotation vector and displacement, world axes",
+            "estimated_payload": "kg, m: mass of the object and its centre of mass in its frame, "
+            "as control uses them",
+            "payload_deviation": "kg, m: standard deviation of their estimate",
+            "payload_learned": "1 where the sample counts for the estimate, 0 while it is frozen",
             "added_internal_force": f"{force}: what control added to the reference",
             "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor "
             "expects it",
@@ -409,6 +417,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given = None
         self._restart()
         self._begin(q)
+        self.running.begin_payload(same_object=isinstance(self.reference, Resumed))
         row, tolerance = self._followed.row(0), self.settings.start.touch_tolerance
         seen = self.running.begin(q, qd, row, last, tolerance)
         if self._departures is not None:
@@ -580,5 +589,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return hybrid_gains(settings, self.safety, damping, posture, self.kernel.limits)
 
     def _more_parameters(self) -> Sequence[Array]:
-        """Return the parameters of the kernel that a derived law adds, by its settings."""
-        return ()
+        """Return the kernel's last parameters: bounds of the payload, or of a derived law."""
+        if not self.layout.adapts:
+            return ()
+        bounds = self.settings.payload_bounds
+        return [np.array([bounds.mass_share, bounds.center_m, bounds.change_s])]

@@ -15,6 +15,7 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.law_kernel import LawKernel, TunedKernel
+from robot_dynamics.control.hybrid.payload_estimate import kept_at_start
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.step import HybridStep
@@ -96,6 +97,12 @@ class RunningKernel:
         memory[at["torque"]][self._kernel.order] = seen.support if last is None else last
         self.memory, self.last = memory, seen
         return seen
+
+    def begin_payload(self, *, same_object: bool) -> None:
+        """Keep the estimate of the payload for a start, or forget it; see `kept_at_start`."""
+        at = self._kernel.layout.memory["payload"]
+        self.memory = self.memory.copy()
+        self.memory[at] = kept_at_start(self.memory[at], same_object=same_object)
 
     def go_on(
         self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
@@ -180,6 +187,7 @@ class RunningKernel:
         passive, still = list(system.passive_joints.indices), np.zeros(len(q))
         memory = np.zeros(Layout.size(at))
         memory[at["pose"]] = self.memory[at["pose"]]
+        memory[at["payload"]] = self.memory[at["payload"]]
         memory[at["passive_joints"]] = self._kernel.joints(q)[passive]
         if not memory[at["pose"]].any():  # nothing was seen yet: begin where the plan does
             x = object_motion(row[None], system.held.center).x[0]
