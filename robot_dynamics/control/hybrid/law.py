@@ -34,6 +34,7 @@ from robot_dynamics.control.hybrid.named_forces import (
     surface_slices,
     wrench_components,
 )
+from robot_dynamics.control.hybrid.payload_estimate import PayloadBounds
 from robot_dynamics.control.hybrid.running_kernel import RunningKernel
 from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
@@ -47,6 +48,8 @@ from robot_dynamics.control.rollout import Rollout, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.wrench_observer import WrenchObserver
 from robot_dynamics.errors import ArgumentError, require_length
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.grasping import hybrid_system
@@ -146,6 +149,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given: Array | None = None
         self._damping: ContactDamping
         self._next_damping: ContactDamping | None = None
+        self._weighed = False  # whether the payload at the next start is known
+        self._observer: WrenchObserver | None = None
         self.running = RunningKernel(
             self.kernel,
             SensorInputs(self.layout, reference.start, senses=options.sensor),
@@ -417,7 +422,13 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given = None
         self._restart()
         self._begin(q)
-        self.running.begin_payload(same_object=isinstance(self.reference, Resumed))
+        same = self._weighed or isinstance(self.reference, Resumed)
+        self.running.begin_payload(same_object=same)
+        self._weighed = False
+        if self._observer is not None:
+            self._observer.forget()
+            self._observer.begin()
+            self._observed = 0
         row, tolerance = self._followed.row(0), self.settings.start.touch_tolerance
         seen = self.running.begin(q, qd, row, last, tolerance)
         if self._departures is not None:
@@ -427,6 +438,25 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             if self.reference is not self.plan:
                 self.slip.leave_plan()
         return seen
+
+    def weigh(self, q: Array, wrenches: Array) -> None:
+        """Take the payload from wrenches before a start; see `HoldsObject.weigh`."""
+        if self.layout.adapts:
+            bounds = PayloadBounds(*self._more_parameters()[0].tolist())
+            self._weighed = self.running.weigh(q, wrenches, self._followed.row(0), bounds)
+
+    @property
+    def mass_ratio(self) -> float:
+        """Mass of the object that the next step uses over the stated one."""
+        return self.running.mass_ratio
+
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """Estimate the payload from measured wrenches, or from torques alone; see `HoldsObject`."""
+        self._observer = None
+        if self.layout.adapts and not wrist_sensors:
+            arms = FreeArms(self.system, self.settings, self.safety)
+            delay = self.settings.command_delay_periods
+            self._observer = WrenchObserver(arms, self.period, delay)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
         """Return the step of a control period; see `ControlLaw.update`.
@@ -444,7 +474,12 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         last = running.last
         if departures is not None:
             row = departures.row(tick, row, last)
+        if self._observer is not None:
+            passed, self._observed = max(tick - self._observed, 1), tick
+            running.estimated = self._observer.wrenches(q, qd, passed)
         step = running.step(q, qd, wrenches, row, ramp)
+        if self._observer is not None:
+            self._observer.sent(step.torque)
         if self.kernel.linked:
             step.require_linkages()
         if departures is not None:

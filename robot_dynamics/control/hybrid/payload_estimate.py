@@ -28,6 +28,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.surface_forces import positive
 from robot_dynamics.manipulation.hybrid.decoupling_law import Matrix
@@ -93,6 +95,32 @@ def kept_at_start(state: Array, *, same_object: bool) -> Array:
     else:
         kept[:] = 0.0
     return kept
+
+
+def payload_at_rest(
+    residual: Array, gravity: Array, mass: float, bounds: PayloadBounds
+) -> Array | None:
+    """Return relative mass and centre (4,) of an object at rest, for a state; see `Payload`.
+
+    Args:
+        residual: Its moment and force about the stated centre (6,) less its stated weight.
+        gravity: Acceleration of gravity, in the same axes (3,).
+        mass: Stated mass.
+        bounds: Bounds of the estimate.
+
+    Returns:
+        The least change that explains the residual; None if it is not within the bounds.
+    """
+    g2 = float(gravity @ gravity)
+    if not (g2 > 0.0 and np.isfinite(residual).all()):
+        return None
+    mu = -float(residual[3:] @ gravity) / (mass * g2)  # F = -m g
+    if not abs(mu) < bounds.mass_share:
+        return None
+    d = -np.cross(residual[:3], gravity) / (mass * (1.0 + mu) * g2)  # M = -m d x g, d across g
+    if not np.linalg.norm(d) < bounds.center_m:
+        return None
+    return np.array([mu, *d])
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self.reference = self._planned
 
     def sense_by(self, *, wrist_sensors: bool) -> None:
-        """Take wrenches from wrist sensors, or estimate them; see `RunsTask.sense_by`."""
+        """Take wrenches from wrist sensors, or estimate them; see `HoldsObject.sense_by`."""
         delay = self._control.command_delay_periods
         self._observer = None if wrist_sensors else WrenchObserver(self._arms, self._period, delay)
 
