@@ -25,7 +25,7 @@ from robot_dynamics.control.hybrid.contact_damping import ContactDamping, contac
 from robot_dynamics.control.hybrid.departures import Departures
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
-from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout
+from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, payload_columns
 from robot_dynamics.control.hybrid.law_kernel import LawKernel
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.hybrid.named_forces import (
@@ -234,9 +234,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "touched": layout.surfaces,
             "uncontrolled_error": 6 if layout.surfaces else 0,
             "spring_wrench": 6 if layout.springs else 0,
-            "estimated_payload": 4 if layout.adapts else 0,
-            "payload_deviation": 4 if layout.adapts else 0,
-            "payload_learned": 1 if layout.adapts else 0,
+            **payload_columns(layout),
             "control_scales": len(SCALES),
             "added_internal_force": layout.internal,
             "slip_margin": len(self.slip_contacts),

@@ -177,6 +177,12 @@ class Layout:
         return max(part.stop for part in parts.values())
 
 
+def payload_columns(layout: Layout) -> dict[str, int]:
+    """Return the width of each column of a recording that the payload's estimate adds."""
+    widths = {"estimated_payload": 4, "payload_deviation": 4, "payload_learned": 1}
+    return widths if layout.adapts else {}
+
+
 def law_constants(
     system: HybridSystem, distribution: ForceDistribution, holding: Array | None = None
 ) -> Array:

@@ -245,6 +245,12 @@ class HybridStep(HeldStep):
                 )
 
     @property
+    def payload(self) -> Array:
+        """Estimate of the payload: values of its columns (9,); empty if it is taken as stated."""
+        at = self.at
+        return self.values[at["payload"].start : at["payload_learned"].stop]
+
+    @property
     def slip_margins(self) -> Array:
         """Distance of each contact that can slip to its limits (w,) [N]; empty without any."""
         return _NONE if self.slip is None else self.slip.margins

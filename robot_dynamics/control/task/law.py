@@ -25,6 +25,7 @@ from robot_dynamics.control.abilities import (
 )
 from robot_dynamics.control.control_law import SCALES, HeldStep
 from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.hybrid.law_inputs import payload_columns
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import ResumeError, Way
@@ -57,19 +58,21 @@ class TaskStep(HeldStep):
         touched: 1 for surfaces whose force is controlled, 0 for others (C,).
         phase: Index of the phase.
         holding: Whether the law of the held object runs.
+        payload: See `HybridStep.payload`; zero while it does not run (9 or 0,).
     """
 
     contact_force: Array
     touched: Array
     phase: int
     holding: bool
+    payload: Array
 
     @property
     def recorded(self) -> Sequence[Array]:
         """Vectors that together hold the values of the law's `columns`, in their order."""
         scales, phase = self.scales[: len(SCALES)], np.array([self.phase, self.holding], float)
         held = self.pose, self.twist, self.closure, self.internal_force
-        return *held, scales, self.contact_force, self.touched, phase
+        return *held, scales, self.contact_force, self.touched, phase, self.payload
 
 
 class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
@@ -176,6 +179,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def holds_object(self) -> bool:
         """Whether the arms carry the object now."""
         return self._running is not None and self._running.carries
+
+    @property
+    def mass_ratio(self) -> float:
+        """Mass of the held object that the next step uses over the stated one."""
+        return 1.0 if self._running is None else self._running.law.mass_ratio
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> TaskStep:
         """Begin the first phase, or a chosen one, at the measured positions.
@@ -428,6 +436,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             touched=np.zeros(layout.surfaces),
             phase=self.phase,
             holding=False,
+            payload=np.zeros(9 if layout.adapts else 0),
         )
 
     def _held_step(self, seen: HybridStep) -> TaskStep:
@@ -449,6 +458,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             touched=seen.touched,
             phase=self.phase,
             holding=True,
+            payload=seen.payload,
         )
         step.task_scale = seen.task_scale
         return step
@@ -615,7 +625,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """Width of each column that the law adds to a recording."""
         C = self._law.layout.surfaces
         own = {"estimated_contact_force": C, "touched": C, "phase": 1, "holding": 1}
-        return {**super().columns, **own}
+        return {**super().columns, **own, **payload_columns(self._law.layout)}
 
     @property
     def units(self) -> Mapping[str, str]:
