@@ -20,7 +20,7 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawInputs, LawOptions, Layout
 from robot_dynamics.control.hybrid.payload_estimate import (
     HeldWrench,
-    Payload,
+    AdaptedPayload,
     PayloadBounds,
     PayloadEstimate,
 )
@@ -532,7 +532,7 @@ def _payload_outputs(
     """Return the payload that the law uses, its standard deviation and whether it is learned."""
     if estimate is None:
         return {"payload": [], "payload_deviation": [], "payload_learned": []}
-    used = Payload.of(state)
+    used = AdaptedPayload.of(state)
     return {
         "payload": [constants.mass * used.ratio, *(constants.center + used.offset)],
         "payload_deviation": estimate.deviation,

@@ -64,7 +64,7 @@ class PayloadBounds(NamedTuple):
     change_s: Any
 
 
-class Payload(NamedTuple):
+class AdaptedPayload(NamedTuple):
     """Mass and centre that the law uses.
 
     Attributes:
@@ -76,7 +76,7 @@ class Payload(NamedTuple):
     offset: Vector3
 
     @classmethod
-    def of(cls, state: Sequence[Scalar]) -> Payload:
+    def of(cls, state: Sequence[Scalar]) -> AdaptedPayload:
         """Return the payload of a state (`PAYLOAD_STATE`,)."""
         return cls(1.0 + state[0], Vector3.of(state[1:4]))
 
@@ -100,7 +100,7 @@ def kept_at_start(state: Array, *, same_object: bool) -> Array:
 def payload_at_rest(
     residual: Array, gravity: Array, mass: float, bounds: PayloadBounds
 ) -> Array | None:
-    """Return relative mass and centre (4,) of an object at rest, for a state; see `Payload`.
+    """Return relative mass and centre (4,) of an object at rest, for a state; see `AdaptedPayload`.
 
     Args:
         residual: Its moment and force about the stated centre (6,) less its stated weight.

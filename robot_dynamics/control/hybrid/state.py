@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.control.hybrid.law_inputs import LawInputs
-from robot_dynamics.control.hybrid.payload_estimate import Payload
+from robot_dynamics.control.hybrid.payload_estimate import AdaptedPayload
 from robot_dynamics.control.hybrid.servo import OwnCoordinates
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
@@ -186,7 +186,7 @@ def object_terms(inputs: LawInputs, estimate: ObjectEstimate) -> ObjectTerms:
         return ObjectTerms(
             constants.mass, constants.inertia, constants.inverse_inertia, *motion
         )
-    payload = Payload.of(inputs.memory["payload"])
+    payload = AdaptedPayload.of(inputs.memory["payload"])
     ratio = payload.ratio
     inertia, inverse = constants.inertia.scaled(ratio), constants.inverse_inertia.scaled(1.0 / ratio)
     return OffCenterTerms(constants.mass * ratio, inertia, inverse, *motion, payload.offset)
