@@ -163,7 +163,8 @@ class ControlLoop:
         self._clearances = clearances
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and held:
-            bodies = watched_bodies(system, settings, control.period, friction)
+            payload = "estimated" if control.payload == "adapt" else "stated"
+            bodies = watched_bodies(system, settings, control.period, friction, payload)
             if held.grasp.bodies != len(bodies):
                 raise RobotDynamicsError(
                     f"the law estimates the wrench of {held.grasp.bodies} body, expected one that "

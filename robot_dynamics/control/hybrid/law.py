@@ -449,7 +449,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return self.running.mass_ratio
 
     def sense_by(self, *, wrist_sensors: bool) -> None:
-        """Estimate the payload from measured wrenches, or from torques alone; see `HoldsObject`."""
+        """Estimate the payload from wrenches, or from torques alone; see `HoldsObject`."""
         self._observer = None
         if self.layout.adapts and not wrist_sensors:
             arms = FreeArms(self.system, self.settings, self.safety)

@@ -19,8 +19,8 @@ from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawInputs, LawOptions, Layout
 from robot_dynamics.control.hybrid.payload_estimate import (
-    HeldWrench,
     AdaptedPayload,
+    HeldWrench,
     PayloadBounds,
     PayloadEstimate,
 )

@@ -32,7 +32,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.surface_forces import positive
-from robot_dynamics.manipulation.hybrid.decoupling_law import Matrix
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import Matrix
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, subtract, times, transposed
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Symmetric3, Vector3
@@ -78,7 +78,8 @@ class AdaptedPayload(NamedTuple):
     @classmethod
     def of(cls, state: Sequence[Scalar]) -> AdaptedPayload:
         """Return the payload of a state (`PAYLOAD_STATE`,)."""
-        return cls(1.0 + state[0], Vector3.of(state[1:4]))
+        mu, *offset = state[:_USED]
+        return cls(1.0 + mu, Vector3.of(offset))
 
 
 def kept_at_start(state: Array, *, same_object: bool) -> Array:
@@ -100,7 +101,7 @@ def kept_at_start(state: Array, *, same_object: bool) -> Array:
 def payload_at_rest(
     residual: Array, gravity: Array, mass: float, bounds: PayloadBounds
 ) -> Array | None:
-    """Return relative mass and centre (4,) of an object at rest, for a state; see `AdaptedPayload`.
+    """Return the payload (4,) of an object at rest, as a state begins with it.
 
     Args:
         residual: Its moment and force about the stated centre (6,) less its stated weight.
@@ -207,7 +208,7 @@ class PayloadEstimate:
         # --- y and Phi, each row over its noise.
         half = 0.5 * _CUTOFF * period
         share = half / (1.0 + half)  # b of the filter: it leaves this part of white noise's power
-        inputs = [(_nothing(), held.world_wrench()), *held.columns()]
+        inputs = [([0.0] * 6, held.world_wrench()), *held.columns()]
         passed, filters = _filtered(inputs, filters, share)
         noise = [_NOISE_NM] * 3 + [_NOISE_N] * 3
         F, mass, *first_moment = [
@@ -249,7 +250,8 @@ class PayloadEstimate:
         far = sqrt(offset.dot(offset) + _TINY) / bounds.center_m
         wanted = [mu, *(offset * (1.0 / maximum(1.0, far)))]
         used = [
-            u + _within(w - u, change * size) for u, w, size in zip(used, wanted, prior, strict=True)
+            u + _within(w - u, change * size)
+            for u, w, size in zip(used, wanted, prior, strict=True)
         ]
 
         # --- Standard deviations of m and d = eta / (1 + mu).
@@ -261,16 +263,10 @@ class PayloadEstimate:
         ]
         deviation = [spread * sqrt(maximum(value, 0.0)) for value in variance]
         information = [value for row in S for value in row]
-        return cls(
-            [*used, *filters, *information, *moment, misfit, free_s], deviation, learned
-        )
+        return cls([*used, *filters, *information, *moment, misfit, free_s], deviation, learned)
 
 
 _TINY = 1e-30  # [m^2]
-
-
-def _nothing() -> list[Scalar]:
-    return [0.0] * 6
 
 
 def _within(value: Scalar, bound: Scalar) -> Scalar:

@@ -117,7 +117,7 @@ class RunningKernel:
     def mass_ratio(self) -> float:
         """Mass of the object that the next step uses over the stated one."""
         state = self.memory[self._kernel.layout.memory["payload"]]
-        return float(AdaptedPayload.of(state).ratio) if len(state) else 1.0
+        return float(AdaptedPayload.of(state.tolist()).ratio) if len(state) else 1.0
 
     def weigh(self, q: Array, wrenches: Array, row: Array, bounds: PayloadBounds) -> bool:
         """Take the payload from wrenches (k, 6) of arms at rest; return whether it was taken.

@@ -138,7 +138,7 @@ class SystemState:
         cls, system: HybridSystem, inputs: LawInputs, arms: ArmState, estimate: ObjectEstimate
     ) -> SystemState:
         """Return the state with the surfaces at the estimated pose and twist."""
-        constants, pose, environment = inputs.constants, estimate.pose, system.environment
+        pose, environment = estimate.pose, system.environment
         omega, velocity = estimate.twist.angular, estimate.twist.linear
         terms = object_terms(inputs, estimate)
         twist = to_world_axes(pose.E, [*omega, *velocity])
@@ -183,12 +183,10 @@ def object_terms(inputs: LawInputs, estimate: ObjectEstimate) -> ObjectTerms:
     gravity = estimate.pose.E * inputs.parameters.gravity
     motion = twist.angular, twist.linear, gravity
     if not inputs.memory["payload"]:
-        return ObjectTerms(
-            constants.mass, constants.inertia, constants.inverse_inertia, *motion
-        )
+        return ObjectTerms(constants.mass, constants.inertia, constants.inverse_inertia, *motion)
     payload = AdaptedPayload.of(inputs.memory["payload"])
-    ratio = payload.ratio
-    inertia, inverse = constants.inertia.scaled(ratio), constants.inverse_inertia.scaled(1.0 / ratio)
+    ratio, inertia = payload.ratio, constants.inertia.scaled(payload.ratio)
+    inverse = constants.inverse_inertia.scaled(1.0 / ratio)
     return OffCenterTerms(constants.mass * ratio, inertia, inverse, *motion, payload.offset)
 
 

@@ -89,7 +89,7 @@ class OffCenterTerms(ObjectTerms):
         return [*(omega.cross(self.inertia * omega) + self.offset.cross(force)), *force]
 
     def times(self, motion: Sequence[Scalar]) -> list[Scalar]:
-        """Return I_B times an acceleration (6,): with f = m (a + alpha x d), [I alpha + d x f; f]."""
+        """Return I_B times an acceleration (6,): [I alpha + d x f; f], f = m (a + alpha x d)."""
         alpha = Vector3.of(motion[:3])
         force = (Vector3.of(motion[3:]) + alpha.cross(self.offset)) * self.mass
         return [*(self.inertia * alpha + self.offset.cross(force)), *force]
