@@ -118,7 +118,7 @@ def payload_at_rest(
     mu = -float(residual[3:] @ gravity) / (mass * g2)  # F = -m g
     if not abs(mu) < bounds.mass_share:
         return None
-    d = -np.cross(residual[:3], gravity) / (mass * (1.0 + mu) * g2)  # M = -m d x g, d across g
+    d = np.cross(residual[:3], gravity) / (mass * (1.0 + mu) * g2)  # M = -m d x g, d across g
     if not np.linalg.norm(d) < bounds.center_m:
         return None
     return np.array([mu, *d])
