@@ -43,6 +43,7 @@ _NOISE_N, _NOISE_NM = 0.5, 0.1  # assumed white noise of the arms' wrench: R
 # A residual above a share of the weight means another object, or forces of something else: older
 # data are then forgotten in that time. Residuals are averaged over the same time.
 _UNEXPLAINED, _LEAST_MISFIT, _FORGET_S = 0.01, 9.0, 0.5
+_TINY = 1e-30  # [m^2]
 _COLUMNS = 4
 _USED, _FILTERS = _COLUMNS, 6 * (1 + _COLUMNS)
 _INFORMATION = _COLUMNS * (_COLUMNS + 1) // 2
@@ -246,16 +247,16 @@ class PayloadEstimate:
         # --- Bounded and followed at a bounded rate.
         change = learned * period / bounds.change_s
         mu = _within(theta[0], bounds.mass_share)
-        offset = Vector3.of(theta[1:]) * (1.0 / (1.0 + mu))
-        far = sqrt(offset.dot(offset) + _TINY) / bounds.center_m
-        wanted = [mu, *(offset * (1.0 / maximum(1.0, far)))]
-        used = [
-            u + _within(w - u, change * size)
-            for u, w, size in zip(used, wanted, prior, strict=True)
-        ]
+        wanted = Vector3.of(theta[1:]) * (1.0 / (1.0 + mu))
+        wanted = wanted * (1.0 / maximum(1.0, _length(wanted) / bounds.center_m))
+        last = AdaptedPayload.of(used)
+        away = wanted - last.offset  # a straight way stays within the bound
+        part = minimum(1.0, change * bounds.center_m / _length(away))
+        d = last.offset + away * part
+        mu = used[0] + _within(mu - used[0], change * bounds.mass_share)
 
         # --- Standard deviations of m and d = eta / (1 + mu).
-        ratio, d = 1.0 + used[0], used[1:]
+        ratio = 1.0 + mu
         spread = sqrt(maximum(1.0, misfit))
         variance = [P[0][0] * held.mass * held.mass] + [
             (P[i][i] - 2.0 * c * P[i][0] + c * c * P[0][0]) / (ratio * ratio)
@@ -263,10 +264,12 @@ class PayloadEstimate:
         ]
         deviation = [spread * sqrt(maximum(value, 0.0)) for value in variance]
         information = [value for row in S for value in row]
-        return cls([*used, *filters, *information, *moment, misfit, free_s], deviation, learned)
+        return cls([mu, *d, *filters, *information, *moment, misfit, free_s], deviation, learned)
 
 
-_TINY = 1e-30  # [m^2]
+def _length(vector: Vector3) -> Scalar:
+    """Return the length of a vector [m]; more than zero."""
+    return sqrt(vector.dot(vector) + _TINY)
 
 
 def _within(value: Scalar, bound: Scalar) -> Scalar:

@@ -61,7 +61,7 @@ class Body(NamedTuple):
         return held_wrench(wrench, R, omega, v)
 
 
-def held_wrench(wrench, R=Turn.identity(), omega=(0, 0, 0), v=(0, 0, 0)):
+def held_wrench(wrench, R, omega, v):
     """Return what the estimate takes, of a wrench (6,) and motion in world axes."""
     wrench, back = np.array(wrench, dtype=float), R.inv()
     own = [*back.apply(wrench[:3]), *back.apply(wrench[3:])]
@@ -140,7 +140,7 @@ def test_no_data_move_the_payload_faster_or_farther():
         assert np.isfinite(after).all()
         assert (moved <= sizes * (1.0 + 1e-9)).all()
         assert abs(after[0]) <= BOUNDS.mass_share
-        assert np.linalg.norm(after[1:4]) <= np.sqrt(3.0) * BOUNDS.center_m
+        assert np.linalg.norm(after[1:4]) <= BOUNDS.center_m * (1.0 + 1e-9)
         state = after
 
 
@@ -198,7 +198,7 @@ def test_an_object_at_rest_is_weighed():
 
 
 def accelerations(used):
-    """Return origin's accelerations of an object: as asked, and as the law with an estimate moves it.
+    """Return the acceleration of an object's origin: as asked of the law, and as it moves (6,).
 
     Its mass and centre are [0.2, 0.03, -0.02, 0.04] from the stated ones.
 
