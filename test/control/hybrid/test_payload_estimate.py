@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation as Turn
+from support.hybrid_step import arguments_of
+from support.hybrid_systems import environment_of, state_of
 
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
@@ -26,8 +28,6 @@ from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 from robot_dynamics.spatial import Motion, Rotation, Symmetric3, Vector3
-from support.hybrid_step import arguments_of
-from support.hybrid_systems import environment_of, state_of
 
 G = np.array([0.0, 0.0, -9.81])
 PERIOD, MASS = 0.004, 10.0
