@@ -62,6 +62,8 @@ from robot_dynamics.manipulation.hybrid import (
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.wording import EFFORT_UNITS
 
+_OBSERVER_RATE = 500.0  # far above that of the payload's own filters [1/s]
+
 
 class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
@@ -454,7 +456,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         if self.layout.adapts and not wrist_sensors:
             arms = FreeArms(self.system, self.settings, self.safety)
             delay = self.settings.command_delay_periods
-            self._observer = WrenchObserver(arms, self.period, delay)
+            self._observer = WrenchObserver(arms, self.period, delay, _OBSERVER_RATE)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
         """Return the step of a control period; see `ControlLaw.update`.

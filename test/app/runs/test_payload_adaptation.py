@@ -48,7 +48,7 @@ def test_tared_sensors_weigh_the_box_before_the_start():
 
 def test_biased_sensors_hardly_move_the_box():
     """20 N that are not there count as 2 kg, but slowly."""
-    time, error, found = run(ADAPT, "plant.sensors.force_bias=[-10.0, -10.0, 0.0]")
+    _, error, found = run(ADAPT, "plant.sensors.force_bias=[-10.0, -10.0, 0.0]")
     assert found["estimated_payload"][:, 0].max() > 11.5
     _, without, _ = run("plant.sensors.force_bias=[-10.0, -10.0, 0.0]")
     assert error.max() < without.max() + MOST_M
