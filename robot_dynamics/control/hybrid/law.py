@@ -153,6 +153,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._next_damping: ContactDamping | None = None
         self._weighed = False  # whether the payload at the next start is known
         self._observer: WrenchObserver | None = None
+        self._observed = 0  # tick of its last measurement
         self.running = RunningKernel(
             self.kernel,
             SensorInputs(self.layout, reference.start, senses=options.sensor),
@@ -440,8 +441,11 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return seen
 
     def weigh(self, q: Array, wrenches: Array) -> None:
-        """Take the payload from wrenches before a start; see `HoldsObject.weigh`."""
-        if self.layout.adapts:
+        """Take the payload from wrenches before a start; see `HoldsObject.weigh`.
+
+        What is known of an object that the arms have held since a stop is kept.
+        """
+        if self.layout.adapts and not isinstance(self.reference, Resumed):
             bounds = PayloadBounds(*self._more_parameters()[0].tolist())
             self._weighed = self.running.weigh(q, wrenches, self._followed.row(0), bounds)
 

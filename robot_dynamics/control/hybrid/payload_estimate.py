@@ -52,7 +52,7 @@ PAYLOAD_STATE = _USED + _FILTERS + _INFORMATION + _COLUMNS + 2
 
 
 class PayloadBounds(NamedTuple):
-    """Bounds of the estimate; see `settings.PayloadSettings`.
+    """Bounds of the estimate; see `settings.PayloadBoundSettings`.
 
     Attributes:
         mass_share: Largest change of the mass, as a share of the stated one.
