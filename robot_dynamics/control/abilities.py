@@ -57,6 +57,22 @@ class HoldsObject(ControlLaw):
     grasp: GraspFacts
 
     @property
+    def mass_ratio(self) -> float:
+        """Mass of the object, as the law estimates it, over the stated one."""
+        return 1.0
+
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """State whether wrist sensors measure grasp wrenches; else torques must tell them."""
+
+    def weigh(self, q: Array, wrenches: Array) -> None:
+        """Take the payload from wrenches before a start, if the law estimates it.
+
+        Args:
+            q: Positions of the arm joints (na,), which are at rest.
+            wrenches: Grasp wrenches (k, 6) by tared sensors, in tool frames.
+        """
+
+    @property
     def moves_as_asked(self) -> bool:
         """Whether the object follows the reference against any external force."""
         return False
@@ -134,10 +150,6 @@ class RunsTask(HoldsObject):
     @abstractmethod
     def resumes(self) -> bool:
         """Whether the next start continues an interrupted phase."""
-
-    @abstractmethod
-    def sense_by(self, *, wrist_sensors: bool) -> None:
-        """State whether wrist sensors measure grasp wrenches; else torques estimate them."""
 
     @abstractmethod
     def sent(self, torque: Array) -> None:

@@ -163,7 +163,8 @@ class ControlLoop:
         self._clearances = clearances
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and held:
-            bodies = watched_bodies(system, settings, control.period, friction)
+            payload = "estimated" if control.payload == "adapt" else "stated"
+            bodies = watched_bodies(system, settings, control.period, friction, payload)
             if held.grasp.bodies != len(bodies):
                 raise RobotDynamicsError(
                     f"the law estimates the wrench of {held.grasp.bodies} body, expected one that "
@@ -599,6 +600,8 @@ class ControlLoop:
         if wrenches is not None:
             wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
         safety.observe(now, q, qd, wrenches, sampled)
+        if wrenches is not None and self.wrist_sensors.tared and isinstance(self.law, HoldsObject):
+            self.law.weigh(q, wrenches)
         # The safety layer decides first: a refused start must not change a running law.
         safety.start(now, self.law.hold_support(q))
         self.began, self._holding, self._looked = tick, False, 0
@@ -813,7 +816,12 @@ class ControlLoop:
 
     def _inertia(self, q: Array, held: bool) -> Array:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""
-        return (self._laden if held else self._arms).inertia(q)
+        empty = self._arms.inertia(q)
+        if not held:
+            return empty
+        laden, law = self._laden.inertia(q), self.law
+        ratio = law.mass_ratio if isinstance(law, HoldsObject) else 1.0
+        return laden if ratio == 1.0 else empty + ratio * (laden - empty)
 
     def _inverse_inertia(self, q: Array) -> Array | None:
         """Return joint accelerations (na, na) for unit torques of arms that hold the object."""

@@ -43,6 +43,22 @@ class ServoSettings:
 
 
 @dataclass(frozen=True)
+class PayloadBoundSettings:
+    """Bounds of the estimated payload, for `payload: adapt`.
+
+    Attributes:
+        mass_share: Largest difference from the stated mass, as a share of it.
+        center_m: Largest distance from the stated centre of mass [m].
+        change_s: Least time in which the values that the law uses go from the stated ones to their
+            bounds [s].
+    """
+
+    mass_share: float = _number(0.5, "", above=0.0, maximum=0.9)
+    center_m: float = _number(0.05, "m", above=0.0, maximum=1.0)
+    change_s: float = _number(1.0, "s", minimum=0.1, maximum=LONGEST_S)
+
+
+@dataclass(frozen=True)
 class ForceServoSettings:
     """Servo of the internal force.
 
@@ -239,6 +255,10 @@ class ControlSettings:
         object: Servo of the object's position and orientation.
         object_pose: Source of the object's pose. "joints": the arms' joints, through the contacts.
             "sensor": a camera or tracker that measures pose and twist.
+        payload: Mass and centre of mass of the object. "fixed": as its description states.
+            "adapt": the law "hybrid" estimates them from grasp wrenches and motion while the arms
+            hold the object, and uses the estimate.
+        payload_bounds: Bounds of that estimate.
         internal_force: Servo of the internal force.
         impedance: Springs and dampers of the law "impedance".
         admittance: Compliance of the reference to wrenches on the object, for the law
@@ -268,6 +288,8 @@ class ControlSettings:
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     object_pose: Literal["joints", "sensor"] = "joints"
+    payload: Literal["fixed", "adapt"] = "fixed"
+    payload_bounds: PayloadBoundSettings = field(default_factory=PayloadBoundSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
     impedance: ImpedanceSettings = field(default_factory=ImpedanceSettings)
     admittance: AdmittanceSettings = field(default_factory=AdmittanceSettings)
@@ -300,6 +322,11 @@ class ControlSettings:
             raise ArgumentError(
                 f"law {self.law!r} takes the object's pose from the arms' joints alone; expected "
                 "object_pose 'joints', or the law 'hybrid'."
+            )
+        if self.payload == "adapt" and self.law != "hybrid":
+            raise ArgumentError(
+                f"law {self.law!r} takes the payload as stated; expected payload 'fixed', or the "
+                "law 'hybrid'."
             )
         if self.base_law == "impedance" and self.internal_force.basis != "transmitted":
             raise ArgumentError(

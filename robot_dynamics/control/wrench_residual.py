@@ -95,6 +95,7 @@ class WrenchResidual:
         period: Control period [s].
         friction: Largest friction of the surfaces that it pushes on: their drag is no fault.
         wrists: Sensors of the arms that hold it, by the arms' names.
+        payload: Whether the law takes mass and centre as "stated" or as "estimated", for messages.
 
     Attributes:
         band: Distance below the limits within which the residual is a warning [N].
@@ -113,8 +114,9 @@ class WrenchResidual:
         period: float,
         friction: float = 0.0,
         wrists: Mapping[str, Wrist] | None = None,
+        payload: str = "stated",
     ) -> None:
-        self._name, self._wrists = name, dict(wrists or {})
+        self._name, self._wrists, self._payload = name, dict(wrists or {}), payload
         force = _limit(settings.wrench_residual_n, settings.wrench_residual_share, weight)
         least = _limit(settings.wrench_warning_n, settings.wrench_warning_share, weight)
         self.band = max(0.0, force - least)
@@ -226,10 +228,11 @@ class WrenchResidual:
         along = float(residual @ needed) / weight
         if turns > self.parameters[1] * size:
             if abs(moment @ needed) <= _OPPOSED * turns * weight:
-                return f"its centre of mass is {turns / weight:.2g} m or more from the stated one"
+                far = f"{turns / weight:.2g} m or more from the {self._payload} one"
+                return f"its centre of mass is {far}"
         elif abs(along) >= _ALONG * size:
             share, bound = 1.0 + along / weight, "more" if along > 0.0 else "less"
-            return f"its mass is {max(share, 0.0):.2g} times the stated one or {bound}"
+            return f"its mass is {max(share, 0.0):.2g} times the {self._payload} one or {bound}"
         return "it is not what it was taken for"
 
     def _displaced(self, state: Array, motion: ObjectDeviation) -> bool:
@@ -314,7 +317,11 @@ def _most(
 
 
 def watched_bodies(
-    system: GraspSystem, settings: SafetySettings, period: float, friction: float = 0.0
+    system: GraspSystem,
+    settings: SafetySettings,
+    period: float,
+    friction: float = 0.0,
+    payload: str = "stated",
 ) -> tuple[WrenchResidual, ...]:
     """Return the checks of the object, or of each of its parts.
 
@@ -323,6 +330,7 @@ def watched_bodies(
         settings: Limits of residuals, and their smoothing time.
         period: Control period [s].
         friction: Largest friction of the surfaces that the object pushes on.
+        payload: See `WrenchResidual`.
     """
     model, joint = system.model, system.object_loop_joint
     gravity = math.hypot(*model.gravity)
@@ -347,6 +355,8 @@ def watched_bodies(
             held[name] = (masses[i], mean_grasp_distance(ends))
             wrists[name] = {arm.name: Wrist(i, ends[0][:3, 3], ends[0][:3, :3])}
     return tuple(
-        WrenchResidual(name, mass * gravity, lever, settings, period, friction, wrists[name])
+        WrenchResidual(
+            name, mass * gravity, lever, settings, period, friction, wrists[name], payload
+        )
         for name, (mass, lever) in held.items()
     )

@@ -116,6 +116,11 @@ class Symmetric3:
             self.zz - other.zz,
         )
 
+    def scaled(self, factor: Scalar) -> Symmetric3:
+        """Return the matrix times a scalar."""
+        values = (self.xx, self.yx, self.yy, self.zx, self.zy, self.zz)
+        return Symmetric3(*(value * factor for value in values))
+
     def __mul__(self, v: Vector3) -> Vector3:
         return Vector3(
             self.xx * v.x + self.yx * v.y + self.zx * v.z,

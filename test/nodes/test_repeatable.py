@@ -19,6 +19,8 @@ CHANGES = [
     "plant.sensors={position: 1e-5, velocity: 1e-3, force: 0.2, moment: 0.01, encoder_step: 1e-5}",
     "plant.sensors.wrench_delay_periods=2",
     "plant.sensors.sample_periods={right: 2}",
+    "plant.object_mass_scale=1.2",
+    "control.payload=adapt",
     # A moment without torque; an arm whose numbers come back; one that is left to its drive.
     "plant.faults=[{kind: drive_gain, value: 0.0, arm: left, time_s: 0.6, duration_s: 0.004}, "
     "{kind: position_nan, arm: right, time_s: 1.8, duration_s: 0.1}, "

@@ -25,7 +25,7 @@ from robot_dynamics.app.scenarios.controllers import running_controller
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.app.scenarios.task import task_law
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.abilities import RunsTask
+from robot_dynamics.control.abilities import HoldsObject
 from robot_dynamics.control.admittance import AdmittanceLaw
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
@@ -117,7 +117,7 @@ def control_loop(
             "arms with sensors of them, or the law 'impedance'."
         )
     law = law or make_law(scenario, system)
-    if isinstance(law, RunsTask):
+    if isinstance(law, HoldsObject):
         law.sense_by(wrist_sensors=wrist_sensors)
     clearances = Clearances(scenario, law.system)
     loop = ControlLoop(

@@ -25,7 +25,7 @@ from robot_dynamics.control.hybrid.contact_damping import ContactDamping, contac
 from robot_dynamics.control.hybrid.departures import Departures
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
-from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout
+from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, payload_columns
 from robot_dynamics.control.hybrid.law_kernel import LawKernel
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.hybrid.named_forces import (
@@ -34,6 +34,7 @@ from robot_dynamics.control.hybrid.named_forces import (
     surface_slices,
     wrench_components,
 )
+from robot_dynamics.control.hybrid.payload_estimate import PayloadBounds
 from robot_dynamics.control.hybrid.running_kernel import RunningKernel
 from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
@@ -42,10 +43,13 @@ from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions, 
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.resume import Resumed
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.control.task.free_arms import FreeArms
+from robot_dynamics.control.task.wrench_observer import WrenchObserver
 from robot_dynamics.errors import ArgumentError, require_length
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.grasping import hybrid_system
@@ -57,6 +61,8 @@ from robot_dynamics.manipulation.hybrid import (
 )
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.wording import EFFORT_UNITS
+
+_OBSERVER_RATE = 500.0  # far above that of the payload's own filters [1/s]
 
 
 class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesObject):
@@ -145,6 +151,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given: Array | None = None
         self._damping: ContactDamping
         self._next_damping: ContactDamping | None = None
+        self._weighed = False  # whether the payload at the next start is known
+        self._observer: WrenchObserver | None = None
+        self._observed = 0  # tick of its last measurement
         self.running = RunningKernel(
             self.kernel,
             SensorInputs(self.layout, reference.start, senses=options.sensor),
@@ -228,6 +237,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "touched": layout.surfaces,
             "uncontrolled_error": 6 if layout.surfaces else 0,
             "spring_wrench": 6 if layout.springs else 0,
+            **payload_columns(layout),
             "control_scales": len(SCALES),
             "added_internal_force": layout.internal,
             "slip_margin": len(self.slip_contacts),
@@ -251,6 +261,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             "estimated_tilt": "rad: of each soft finger from its grasp, as the controller sees it",
             "uncontrolled_error": "rad, m: part of the way to the reference that control leaves "
             "to the forces on touched surfaces, rotation vector and displacement, world axes",
+            "estimated_payload": "kg, m: mass of the object and its centre of mass in its frame, "
+            "as control uses them",
+            "payload_deviation": "kg, m: standard deviation of their estimate",
+            "payload_learned": "1 where the sample counts for the estimate, 0 while it is frozen",
             "added_internal_force": f"{force}: correction of the reference by control",
             "slip_margin": "N: distance of each of `slip_contacts` from slip, as the monitor "
             "expects it",
@@ -409,6 +423,13 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given = None
         self._restart()
         self._begin(q)
+        same = self._weighed or isinstance(self.reference, Resumed)
+        self.running.begin_payload(same_object=same)
+        self._weighed = False
+        if self._observer is not None:
+            self._observer.forget()
+            self._observer.begin()
+            self._observed = 0
         row, tolerance = self._followed.row(0), self.settings.start.touch_tolerance
         seen = self.running.begin(q, qd, row, last, tolerance)
         if self._departures is not None:
@@ -418,6 +439,28 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
             if self.reference is not self.plan:
                 self.slip.leave_plan()
         return seen
+
+    def weigh(self, q: Array, wrenches: Array) -> None:
+        """Take the payload from wrenches before a start; see `HoldsObject.weigh`.
+
+        What is known of an object that the arms have held since a stop is kept.
+        """
+        if self.layout.adapts and not isinstance(self.reference, Resumed):
+            bounds = PayloadBounds(*self._more_parameters()[0].tolist())
+            self._weighed = self.running.weigh(q, wrenches, self._followed.row(0), bounds)
+
+    @property
+    def mass_ratio(self) -> float:
+        """Mass of the object that the next step uses over the stated one."""
+        return self.running.mass_ratio
+
+    def sense_by(self, *, wrist_sensors: bool) -> None:
+        """Estimate the payload from wrenches, or from torques alone; see `HoldsObject`."""
+        self._observer = None
+        if self.layout.adapts and not wrist_sensors:
+            arms = FreeArms(self.system, self.settings, self.safety)
+            delay = self.settings.command_delay_periods
+            self._observer = WrenchObserver(arms, self.period, delay, _OBSERVER_RATE)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
         """Return the step of a control period; see `ControlLaw.update`.
@@ -435,7 +478,12 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         last = running.last
         if departures is not None:
             row = departures.row(tick, row, last)
+        if self._observer is not None:
+            passed, self._observed = max(tick - self._observed, 1), tick
+            running.estimated = self._observer.wrenches(q, qd, passed)
         step = running.step(q, qd, wrenches, row, ramp)
+        if self._observer is not None:
+            self._observer.sent(step.torque)
         if self.kernel.linked:
             step.require_linkages()
         if departures is not None:
@@ -580,5 +628,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         return hybrid_gains(settings, self.safety, damping, posture, self.kernel.limits)
 
     def _more_parameters(self) -> Sequence[Array]:
-        """Return the parameters of the kernel that a derived law adds, by its settings."""
-        return ()
+        """Return the kernel's last parameters: bounds of the payload, or of a derived law."""
+        if not self.layout.adapts:
+            return ()
+        bounds = self.settings.payload_bounds
+        return [np.array([bounds.mass_share, bounds.center_m, bounds.change_s])]

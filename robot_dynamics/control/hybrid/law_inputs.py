@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import control_law
 from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.payload_estimate import PAYLOAD_STATE
 from robot_dynamics.control.reference import consecutive, row_columns
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
@@ -54,6 +55,7 @@ class Layout:
         free: f, directions that contacts leave free of the hands, where arms can use them.
         soft_fingers: s, contacts that are soft fingers.
         springs: Whether springs hold the object, of the law "impedance".
+        adapts: Whether the law estimates the object's mass and centre; see `payload_estimate`.
     """
 
     joints: int
@@ -64,9 +66,10 @@ class Layout:
     free: int = 0
     soft_fingers: int = 0
     springs: bool = False
+    adapts: bool = False
 
     @classmethod
-    def of(cls, system: HybridSystem, *, springs: bool = False) -> Layout:
+    def of(cls, system: HybridSystem, *, springs: bool = False, adapts: bool = False) -> Layout:
         """Return the layout of a system."""
         return cls(
             len(system.drive_names),
@@ -77,6 +80,7 @@ class Layout:
             sum(contact.directions.shape[1] for contact in system.free_directions),
             sum(contact.is_soft_finger for contact in system.contacts),
             springs,
+            adapts,
         )
 
     @property
@@ -95,8 +99,8 @@ class Layout:
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
         surface whether it is touched and the time without force; the desired accelerations of
-        object and joints, and their changes since the last step; the last torque; and the
-        positions of joints without drives.
+        object and joints, and their changes since the last step; the last torque; the
+        positions of joints without drives; and the state of the payload's estimate.
         """
         C, n = self.surfaces, self.joints
         return consecutive(
@@ -113,6 +117,7 @@ class Layout:
             joint_acceleration_change=n,
             torque=n,
             passive_joints=self.passive_joints,
+            payload=PAYLOAD_STATE if self.adapts else 0,
         )
 
     @cached_property
@@ -134,6 +139,9 @@ class Layout:
             touched=C,
             uncontrolled_error=6 if C else 0,
             spring_wrench=6 if self.springs else 0,
+            payload=4 if self.adapts else 0,
+            payload_deviation=4 if self.adapts else 0,
+            payload_learned=1 if self.adapts else 0,
             scales=len(SCALES),
             distance=C,
             support=self.joints,
@@ -156,13 +164,23 @@ class Layout:
 
     @cached_property
     def sensors(self) -> Mapping[str, slice]:
-        """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
-        return consecutive(wrenches=1, contact=1, forces=self.surfaces)
+        """Which sensors there are: of grasp wrenches, of surface forces; and the latter.
+
+        "payload" is 1 if the grasp wrenches, measured or estimated, tell the payload.
+        """
+        C, adapts = self.surfaces, 1 if self.adapts else 0
+        return consecutive(wrenches=1, contact=1, forces=C, payload=adapts)
 
     @staticmethod
     def size(parts: Mapping[str, slice]) -> int:
         """Return the length of a vector of parts."""
         return max(part.stop for part in parts.values())
+
+
+def payload_columns(layout: Layout) -> dict[str, int]:
+    """Return the width of each column of a recording that the payload's estimate adds."""
+    widths = {"estimated_payload": 4, "payload_deviation": 4, "payload_learned": 1}
+    return widths if layout.adapts else {}
 
 
 def law_constants(
@@ -274,12 +292,14 @@ class LawOptions:
             in which the torque acts; else at the measurement.
         avoid: Whether arms with freedom to spare move away from singularities.
         null_space: Generalised inverse of (34); see `DampedInverse`.
+        adapts: Whether mass and centre of the object are estimated; see `payload_estimate`.
     """
 
     sensor: bool = False
     ahead: bool = True
     avoid: bool = False
     null_space: GeneralisedInverse = "inertia"
+    adapts: bool = False
 
     @classmethod
     def of(cls, settings: ControlSettings, system: HybridSystem) -> LawOptions:
@@ -295,7 +315,11 @@ class LawOptions:
                 "loops of their own, whose singularities are not avoided."
             )
         return cls(
-            settings.object_pose == "sensor", settings.ahead, avoidance > 0.0, settings.null_space
+            settings.object_pose == "sensor",
+            settings.ahead,
+            avoidance > 0.0,
+            settings.null_space,
+            settings.payload == "adapt",
         )
 
 
@@ -315,7 +339,7 @@ class LawInputs:
         parameters: Parameters of the arms' model.
         gains: Gains.
         constants: Object, contacts and distribution of forces.
-        more: Parameters of a law that is derived from this one.
+        more: Parameters of the payload's estimate, or of a law that is derived from this one.
     """
 
     q: list[Scalar]
@@ -332,16 +356,24 @@ class LawInputs:
     more: list[Scalar]
 
     @classmethod
-    def of(cls, system: HybridSystem, order: Sequence[int], arguments: Sequence[Any]) -> LawInputs:
+    def of(
+        cls,
+        system: HybridSystem,
+        order: Sequence[int],
+        arguments: Sequence[Any],
+        *,
+        adapts: bool = False,
+    ) -> LawInputs:
         """Return the inputs of a step.
 
         Args:
             system: Arms, object, contacts and surfaces.
             order: For each joint of the inputs its index among the drives of the arms' model.
             arguments: The inputs in their order, and the block of parameters.
+            adapts: Whether the law estimates the object's mass and centre.
         """
         q_in, qd_in, wrenches, sensors, row, memory, ramp, *object_sensor, block = arguments
-        layout, size = Layout.of(system), block_size(system.arms)
+        layout, size = Layout.of(system, adapts=adapts), block_size(system.arms)
         gains, rest = HybridGains.unpack(block[size:], layout.joints, layout.surfaces)
         q, qd = [0.0] * layout.joints, [0.0] * layout.joints
         for at, index in enumerate(order):

@@ -18,6 +18,12 @@ from typing import Any, ClassVar, NamedTuple
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawInputs, LawOptions, Layout
+from robot_dynamics.control.hybrid.payload_estimate import (
+    AdaptedPayload,
+    HeldWrench,
+    PayloadBounds,
+    PayloadEstimate,
+)
 from robot_dynamics.control.hybrid.servo import (
     MotionServo,
     PostureMotion,
@@ -37,6 +43,7 @@ from robot_dynamics.control.hybrid.surface_forces import (
     SurfaceForces,
     SurfaceSensing,
     measured_contact_forces,
+    positive,
 )
 from robot_dynamics.control.torque_limits import friction_torque, limited_torque, torque_range
 from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse, FreeDirections
@@ -118,7 +125,7 @@ class HybridLawProgram:
     @cached_property
     def layout(self) -> Layout:
         """Positions of the parts in the vectors of inputs and outputs."""
-        return Layout.of(self.system, springs=self.springs)
+        return Layout.of(self.system, springs=self.springs, adapts=self.options.adapts)
 
     @property
     def structure_key(self) -> bytes | None:
@@ -159,8 +166,8 @@ class HybridLawProgram:
 
     @property
     def more_parameters(self) -> int:
-        """Number of parameters after those of the hybrid law."""
-        return 0
+        """Number of parameters after those of the hybrid law: bounds of the payload."""
+        return len(PayloadBounds._fields) if self.options.adapts else 0
 
     def command(
         self, inputs: LawInputs, arms: ArmState, estimate: ObjectEstimate, servo: MotionServo
@@ -180,7 +187,7 @@ class HybridLawProgram:
         """Return torque, memory and the other outputs by name."""
         system, layout, options = self.system, self.layout, self.options
         environment, passive = system.environment, system.passive_joints
-        inputs = LawInputs.of(system, self.order, arguments)
+        inputs = LawInputs.of(system, self.order, arguments, adapts=options.adapts)
         gains, constants, ramp = inputs.gains, inputs.constants, inputs.ramp
         reference, memory = inputs.reference, inputs.memory
         W, W_sharp, A = constants.W, constants.share, constants.internal
@@ -312,6 +319,9 @@ class HybridLawProgram:
         )
         gate = limited.gate(ramp, _TASK_PARTS)
 
+        # --- Mass and centre of the object.
+        payload = self._payload_estimate(inputs, estimate, sensing, contact.touched, gate)
+
         # --- Integrals of the servos (41) to (43), and the memory for the next step.
         error = to_world_axes(
             to_object, surfaces.project(to_body_axes(to_object, servo.error), no_rate)
@@ -340,6 +350,7 @@ class HybridLawProgram:
             *subtract(qdd_d, memory["joint_acceleration"]),
             *limited.torque,
             *(arms.q[i] for i in passive.indices),
+            *(payload.state if payload else []),
         ]  # fmt: skip
 
         # --- Outputs, whose order is that of `Layout.outputs`.
@@ -388,6 +399,7 @@ class HybridLawProgram:
             ],
             "internal_force_torques": [column[index] for index in self.order for column in grip],
             "linkage": arms.driven.checked if arms.driven else [],
+            **_payload_outputs(constants, memory["payload"], payload),
         }  # fmt: skip
         return {
             "torque": self._ordered(limited.torque),
@@ -429,10 +441,43 @@ class HybridLawProgram:
         """Return the measurements for the forces on surfaces."""
         pose = ObjectPose(estimate.pose.r, estimate.pose.E.transpose())
         environment, sensors = self.system.environment, inputs.sensors
+        layout = self.layout.sensors
         distance = [p(pose) for p in environment.surfaces]
         return SurfaceSensing(
-            sensors[0], sensors[1], sensors[2:], wrench, distance, environment.touch_rows
-        )
+            sensors[0], sensors[1], sensors[layout["forces"]], wrench, distance,
+            environment.touch_rows,
+        )  # fmt: skip
+
+    def _payload_estimate(
+        self,
+        inputs: LawInputs,
+        estimate: ObjectEstimate,
+        sensing: SurfaceSensing,
+        touched: Sequence[Scalar],
+        gate: Scalar,
+    ) -> PayloadEstimate | None:
+        """Return the estimate of mass and centre; None if the law takes them as stated.
+
+        Args:
+            inputs: Inputs of the step.
+            estimate: Object according to the arms or a sensor.
+            sensing: Measurements.
+            touched: 1 for touched surfaces (C,).
+            gate: 0 while control ramps in, or limits scale the task.
+        """
+        if not self.options.adapts:
+            return None
+        constants = inputs.constants
+        known = inputs.sensors[self.layout.sensors["payload"]][0]
+        for now, wanted in zip(touched, inputs.reference["touch"], strict=True):
+            known = known * (1.0 - maximum(now, positive(wanted)))
+        held = HeldWrench(
+            sensing.wrench, estimate.pose.E, estimate.twist, constants.mass, constants.inertia,
+            inputs.parameters.gravity,
+        )  # fmt: skip
+        bounds = PayloadBounds(*inputs.more)
+        state, period = inputs.memory["payload"], inputs.gains.period
+        return PayloadEstimate.of(held, state, bounds, period, known=known, gate=gate)
 
     def _contact_motion(
         self, inputs: LawInputs, state: SystemState, points: Sequence[ContactPoint]
@@ -479,6 +524,20 @@ class HybridLawProgram:
             "twist": [*servo.twist[:3], *E.inverse_times(velocity)],
             "closure": _closure(constants.points, estimate),
         }
+
+
+def _payload_outputs(
+    constants: LawConstants, state: Sequence[Scalar], estimate: PayloadEstimate | None
+) -> dict[str, list[Scalar]]:
+    """Return the payload that the law uses, its standard deviation and whether it is learned."""
+    if estimate is None:
+        return {"payload": [], "payload_deviation": [], "payload_learned": []}
+    used = AdaptedPayload.of(state)
+    return {
+        "payload": [constants.mass * used.ratio, *(constants.center + used.offset)],
+        "payload_deviation": estimate.deviation,
+        "payload_learned": [estimate.learned],
+    }
 
 
 def _closure(points: Sequence[ContactPoint], estimate: ObjectEstimate) -> list[Scalar]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile.differentiation import jacobian_times_vector
@@ -15,6 +16,12 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.law_kernel import LawKernel, TunedKernel
+from robot_dynamics.control.hybrid.payload_estimate import (
+    AdaptedPayload,
+    PayloadBounds,
+    kept_at_start,
+    payload_at_rest,
+)
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.sensed import SensorInputs
 from robot_dynamics.control.hybrid.step import HybridStep
@@ -38,6 +45,8 @@ class RunningKernel:
     Attributes:
         sensed: Measurements of sensors other than the arms' own.
         choice: Correction of the internal force; None for none.
+        estimated: Grasp wrenches (k, 6) that torques tell, for the payload alone while none are
+            measured; None for none.
         tuned: Kernel with its current gains; see `tune`.
         memory: Inputs of the next step from the last one; see `Layout.memory`.
         last: The last step.
@@ -51,6 +60,7 @@ class RunningKernel:
     ) -> None:
         self._kernel, self.sensed, self.choice = kernel, sensed, choice
         self.memory = np.zeros(Layout.size(kernel.layout.memory))
+        self.estimated: Array | None = None
         self._ramp = 0.0
 
     @property
@@ -97,6 +107,39 @@ class RunningKernel:
         self.memory, self.last = memory, seen
         return seen
 
+    def begin_payload(self, *, same_object: bool) -> None:
+        """Keep the estimate of the payload for a start, or forget it; see `kept_at_start`."""
+        at = self._kernel.layout.memory["payload"]
+        self.memory = self.memory.copy()
+        self.memory[at] = kept_at_start(self.memory[at], same_object=same_object)
+
+    @property
+    def mass_ratio(self) -> float:
+        """Mass of the object that the next step uses over the stated one."""
+        state = self.memory[self._kernel.layout.memory["payload"]]
+        return float(AdaptedPayload.of(state.tolist()).ratio) if len(state) else 1.0
+
+    def weigh(self, q: Array, wrenches: Array, row: Array, bounds: PayloadBounds) -> bool:
+        """Take the payload from wrenches (k, 6) of arms at rest; return whether it was taken.
+
+        It is not if it is beyond its bounds, or the object touches a surface.
+        """
+        system, at = self._kernel.system, self._kernel.layout.memory["payload"]
+        self.begin_payload(same_object=False)
+        if row[self._kernel.layout.reference["touch"]].any():
+            return False
+        memory, still = self.located(q, row), np.zeros_like(q)
+        outputs = self.evaluate(q, still, wrenches, row, memory, 0.0).outputs
+        R = Rotation.from_quat(outputs.pose[3:]).as_matrix()
+        used = payload_at_rest(
+            outputs.held_body_wrenches[12:], R.T @ np.array([*system.arms.gravity]),
+            system.held.mass, bounds,
+        )  # fmt: skip
+        if used is None:
+            return False
+        self.memory[at][: len(used)] = used
+        return True
+
     def go_on(
         self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
     ) -> HybridStep:
@@ -140,7 +183,9 @@ class RunningKernel:
     ) -> HybridStep:
         """Return the step of a row from a memory, without correction of the internal force."""
         sensed, kernel = self.sensed, self._kernel
-        if wrenches is None:
+        if wrenches is None and self.estimated is not None:
+            wrenches, sensors = self.estimated, sensed.with_estimates
+        elif wrenches is None:
             wrenches, sensors = sensed.no_wrenches, sensed.without_wrenches
         else:
             sensors = sensed.with_wrenches
@@ -180,6 +225,7 @@ class RunningKernel:
         passive, still = list(system.passive_joints.indices), np.zeros(len(q))
         memory = np.zeros(Layout.size(at))
         memory[at["pose"]] = self.memory[at["pose"]]
+        memory[at["payload"]] = self.memory[at["payload"]]
         memory[at["passive_joints"]] = self._kernel.joints(q)[passive]
         if not memory[at["pose"]].any():  # nothing was seen yet: begin where the plan does
             x = object_motion(row[None], system.held.center).x[0]

@@ -24,6 +24,7 @@ class SensorInputs:
     Attributes:
         with_wrenches: The input `sensors` with measured grasp wrenches.
         without_wrenches: The same without them.
+        with_estimates: The same with grasp wrenches that torques tell, for the payload alone.
         no_wrenches: Grasp wrenches without sensors (k, 6).
         more: Pose and twist of the object (13,), if the kernel takes them.
     """
@@ -32,7 +33,10 @@ class SensorInputs:
         self._at = layout.sensors
         self.with_wrenches = np.zeros(Layout.size(self._at))
         self.without_wrenches = self.with_wrenches.copy()
+        self.with_estimates = self.with_wrenches.copy()
         self.with_wrenches[self._at["wrenches"]] = 1.0
+        for sensors in (self.with_wrenches, self.with_estimates):
+            sensors[self._at["payload"]] = 1.0
         self.no_wrenches = np.zeros((layout.arms, 6))
         self._object = np.concatenate([pose, np.zeros(6)])
         self.more = (self._object,) if senses else ()
@@ -57,7 +61,7 @@ class SensorInputs:
             self._object[POSE] = unit
         if moving is not None:
             self._object[TWIST] = moving
-        for sensors in (self.with_wrenches, self.without_wrenches):
+        for sensors in (self.with_wrenches, self.without_wrenches, self.with_estimates):
             sensors[at["contact"]] = pushed is not None
             sensors[at["forces"]] = 0.0 if pushed is None else pushed
 

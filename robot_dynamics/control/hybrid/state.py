@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.control.hybrid.law_inputs import LawInputs
+from robot_dynamics.control.hybrid.payload_estimate import AdaptedPayload
 from robot_dynamics.control.hybrid.servo import OwnCoordinates
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
@@ -17,7 +18,7 @@ from robot_dynamics.dynamics.inverse import (
 )
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.passive import passive_forces
-from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
+from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms, OffCenterTerms
 from robot_dynamics.manipulation.hybrid.environment import derivatives
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactMotion,
@@ -137,12 +138,9 @@ class SystemState:
         cls, system: HybridSystem, inputs: LawInputs, arms: ArmState, estimate: ObjectEstimate
     ) -> SystemState:
         """Return the state with the surfaces at the estimated pose and twist."""
-        constants, pose, environment = inputs.constants, estimate.pose, system.environment
+        pose, environment = estimate.pose, system.environment
         omega, velocity = estimate.twist.angular, estimate.twist.linear
-        terms = ObjectTerms(
-            constants.mass, constants.inertia, constants.inverse_inertia, omega, velocity,
-            pose.E * inputs.parameters.gravity,
-        )  # fmt: skip
+        terms = object_terms(inputs, estimate)
         twist = to_world_axes(pose.E, [*omega, *velocity])
         _, gradients, E_F_dot_v = derivatives(
             environment.surfaces, list(pose.r), pose.E.transpose().rows, twist
@@ -177,6 +175,19 @@ class SystemState:
         passive = [arms.q[i] + h * arms.qd[i] for i in system.passive_joints.indices]
         later = ArmState.of(system.passive_joints, q, qd, inputs.parameters, passive)
         return cls.of(system, inputs, later, predicted_object(h, estimate, acceleration))
+
+
+def object_terms(inputs: LawInputs, estimate: ObjectEstimate) -> ObjectTerms:
+    """Return the terms of the stated object, or of the one that the law has estimated."""
+    constants, twist = inputs.constants, estimate.twist
+    gravity = estimate.pose.E * inputs.parameters.gravity
+    motion = twist.angular, twist.linear, gravity
+    if not inputs.memory["payload"]:
+        return ObjectTerms(constants.mass, constants.inertia, constants.inverse_inertia, *motion)
+    payload = AdaptedPayload.of(inputs.memory["payload"])
+    ratio, inertia = payload.ratio, constants.inertia.scaled(payload.ratio)
+    inverse = constants.inverse_inertia.scaled(1.0 / ratio)
+    return OffCenterTerms(constants.mass * ratio, inertia, inverse, *motion, payload.offset)
 
 
 def predicted_object(

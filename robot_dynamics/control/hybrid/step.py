@@ -89,6 +89,10 @@ class HybridOutputs:
             leaves to the forces on touched surfaces (6,); empty without surfaces.
         tilt: Tilt of each soft finger from its grasp (s,) [rad].
         spring_wrench: Wrench of the springs of the law "impedance" (6,); empty for other laws.
+        payload: Mass [kg] and centre of mass in the object's frame [m] that the law uses (4,);
+            empty if it takes them as stated.
+        payload_deviation: Standard deviation of their estimate (4,).
+        payload_learned: 1 if the sample counts for the estimate, 0 while it is frozen (1,).
         scales: `law_inputs.SCALES` (8,).
         error: Rotation vector and displacement to the reference, world axes, without
             `uncontrolled_error` (6,).
@@ -122,6 +126,9 @@ class HybridOutputs:
     touched = OutputPart()
     uncontrolled_error = OutputPart()
     spring_wrench = OutputPart()
+    payload = OutputPart()
+    payload_deviation = OutputPart()
+    payload_learned = OutputPart()
     scales = OutputPart()
     distance = OutputPart()
     support = OutputPart()
@@ -236,6 +243,12 @@ class HybridStep(HeldStep):
                     f"{_LARGEST_OPENING:g}, with drives off their dead points by {pivot:.2g}, "
                     f"expected at least {least:.2g}: a drive is not where it is measured."
                 )
+
+    @property
+    def payload(self) -> Array:
+        """Estimate of the payload: values of its columns (9,); empty if it is taken as stated."""
+        at = self.at
+        return self.values[at["payload"].start : at["payload_learned"].stop]
 
     @property
     def slip_margins(self) -> Array:

@@ -24,6 +24,7 @@ from robot_dynamics.control.abilities import (
 )
 from robot_dynamics.control.control_law import SCALES
 from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.hybrid.law_inputs import payload_columns
 from robot_dynamics.control.resume import ResumeError, Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -102,7 +103,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self.reference = self._planned
 
     def sense_by(self, *, wrist_sensors: bool) -> None:
-        """Take wrenches from wrist sensors, or estimate them; see `RunsTask.sense_by`."""
+        """Take wrenches from wrist sensors, or estimate them; see `HoldsObject.sense_by`."""
         delay = self._control.command_delay_periods
         self._observer = None if wrist_sensors else WrenchObserver(self._arms, self._period, delay)
 
@@ -158,6 +159,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
     def holds_object(self) -> bool:
         """Whether the arms carry the object now."""
         return self._running is not None and self._running.carries
+
+    @property
+    def mass_ratio(self) -> float:
+        """Mass of the held object that the next step uses over the stated one."""
+        return 1.0 if self._running is None else self._running.law.mass_ratio
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> TaskStep:
         """Begin the first phase, or a chosen one, at the measured positions.
@@ -595,7 +601,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """Width of each column that the law adds to a recording."""
         C = self._law.layout.surfaces
         own = {"estimated_contact_force": C, "touched": C, "phase": 1, "holding": 1}
-        return {**super().columns, **own}
+        return {**super().columns, **own, **payload_columns(self._law.layout)}
 
     @property
     def units(self) -> Mapping[str, str]:

@@ -28,19 +28,21 @@ class TaskStep(HeldStep):
         touched: 1 for surfaces whose force is controlled, 0 for others (C,).
         phase: Index of the phase.
         holding: Whether the law of the held object runs.
+        payload: See `HybridStep.payload`; zero while it does not run (9 or 0,).
     """
 
     contact_force: Array
     touched: Array
     phase: int
     holding: bool
+    payload: Array
 
     @property
     def recorded(self) -> Sequence[Array]:
         """Vectors that together hold the values of the law's `columns`, in their order."""
         scales, phase = self.scales[: len(SCALES)], np.array([self.phase, self.holding], float)
         held = self.pose, self.twist, self.closure, self.internal_force
-        return *held, scales, self.contact_force, self.touched, phase
+        return *held, scales, self.contact_force, self.touched, phase, self.payload
 
 
 def free_step(
@@ -81,6 +83,7 @@ def free_step(
         touched=np.zeros(layout.surfaces),
         phase=phase,
         holding=False,
+        payload=np.zeros(9 if layout.adapts else 0),
     )
 
 
@@ -102,6 +105,7 @@ def held_step(seen: HybridStep, phase: int) -> TaskStep:
         touched=seen.touched,
         phase=phase,
         holding=True,
+        payload=seen.payload,
     )
     step.task_scale = seen.task_scale
     return step

@@ -26,7 +26,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.task.free_arms import FreeArms
 
-_RATE = 50.0  # K, at which the residual follows [1/s]
+_RATE = 50.0  # K by default [1/s]
 
 
 class WrenchObserver:
@@ -39,10 +39,11 @@ class WrenchObserver:
         arms: Dynamics of the arms.
         period: Control period [s].
         delay: Control periods from a measurement to the action of its command.
+        rate: K, at which the residual follows [1/s].
     """
 
-    def __init__(self, arms: FreeArms, period: float, delay: int) -> None:
-        self._arms, self._period = arms, period
+    def __init__(self, arms: FreeArms, period: float, delay: int, rate: float = _RATE) -> None:
+        self._arms, self._period, self._rate = arms, period, rate
         self._sent: deque[Array] = deque(maxlen=delay + 1)
         self.forget()
         self.begin()
@@ -76,6 +77,6 @@ class WrenchObserver:
         if before is not None and len(self._sent) == self._sent.maxlen:
             passed = periods * self._period
             tool_torque = self._sent[0] - arms.moving_torque(q, qd, (qd - before) / passed)
-            share = -np.expm1(-_RATE * passed)
+            share = -np.expm1(-self._rate * passed)
             self._residual = self._residual + share * (tool_torque - self._residual)
         return arms.tool_wrenches(q, self._residual - self._offset)

@@ -69,6 +69,33 @@ class ObjectTerms:
 
 
 @dataclass(frozen=True)
+class OffCenterTerms(ObjectTerms):
+    """The same about a point of the object from which its centre of mass is displaced.
+
+    `inertia` is about the centre of mass, `velocity` and accelerations are of the point, and
+    wrenches are about it. `solve` neglects the displacement: it is only used as a metric.
+
+    Attributes:
+        offset: Position of the centre of mass from the point.
+    """
+
+    offset: Vector3
+
+    @property
+    def bias(self) -> list[Scalar]:
+        """Q_B (6,): with f = m (omega x (omega x d) - g), [omega x I omega + d x f; f]."""
+        omega = self.omega
+        force = (omega.cross(omega.cross(self.offset)) - self.gravity) * self.mass
+        return [*(omega.cross(self.inertia * omega) + self.offset.cross(force)), *force]
+
+    def times(self, motion: Sequence[Scalar]) -> list[Scalar]:
+        """Return I_B times an acceleration (6,): [I alpha + d x f; f], f = m (a + alpha x d)."""
+        alpha = Vector3.of(motion[:3])
+        force = (Vector3.of(motion[3:]) + alpha.cross(self.offset)) * self.mass
+        return [*(self.inertia * alpha + self.offset.cross(force)), *force]
+
+
+@dataclass(frozen=True)
 class FreeDirections:
     """Free directions of the hands along which the arms can move them.
 
