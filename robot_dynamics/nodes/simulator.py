@@ -44,6 +44,7 @@ from robot_dynamics.nodes.drives import (
     DriveGravityCompensation,
     DriveProperties,
     EarlierRunFilter,
+    OneTopicFilter,
     SimulatedDrives,
 )
 from robot_dynamics.nodes.joint_commands import (
@@ -119,6 +120,9 @@ class Simulator:
         self._servos = JointServos(system, plant.period, held=not scenario.task)
         self._tracked = scenario.control.object_pose == "sensor"
         self._earlier = EarlierRunFilter()
+        self._topic_filter = OneTopicFilter(
+            values["silence_limit" if self._lockstep else "command_timeout"]
+        )
 
         self._states = StateTopics(
             node,
@@ -257,7 +261,7 @@ class Simulator:
     # -- messages and services ----------------------------------------------------------------
 
     def _on_command(self, arm: str, command: tuple[int, Array]) -> None:
-        if self._is_taken(arm, *command):
+        if self._is_taken(topics.commands(arm), arm, *command):
             self._servos.release(arm)
 
     def _on_joint_commands(self, sample: JointSample) -> None:
@@ -277,16 +281,17 @@ class Simulator:
             return
         number = answered_tick(sample, run.plant.period)
         for command in found:
-            if self._is_taken(command.arm, number, command.effort):
+            if self._is_taken(topics.JOINT_COMMANDS, command.arm, number, command.effort):
                 self._servos.take(command, run.measurement.q)
 
-    def _is_taken(self, arm: str, number: int, torque: Array) -> bool:
+    def _is_taken(self, topic: str, arm: str, number: int, torque: Array) -> bool:
         """Return whether the gate takes the torques of an arm, numbered by a tick."""
         braked = not self._lockstep and self._drives.braked
         if braked and self._earlier.refuses(arm, number, self._run.tick):
             return False
-        self._answers.numbers[arm] = number
         try:
+            self._topic_filter.require(arm, topic, time.monotonic())
+            self._answers.numbers[arm] = number
             self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
             self._refuse(str(error))
