@@ -55,6 +55,7 @@ from robot_dynamics.nodes.joint_commands import (
 )
 from robot_dynamics.nodes.joint_servos import JointServos
 from robot_dynamics.nodes.lifecycle import SessionNode
+from robot_dynamics.nodes.mujoco_services import MujocoServices, serve_names_of_mujoco
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.services import serve
@@ -154,6 +155,10 @@ class Simulator:
         node.create_service(SetBool, "~/pause", self._on_pause)
         serve(node, "~/step", self._step)
         serve(node, "~/reset", self._reset)
+        serve_names_of_mujoco(
+            node,
+            MujocoServices(self._run, self._pause, self._switch, self._ask_steps, self._reset),
+        )
         node.add_on_set_parameters_callback(self._on_parameters)
         self._log = SentenceLog(node)
         self._diagnostics = Diagnostics(node, scenario.name)
@@ -358,27 +363,43 @@ class Simulator:
         self._refused = sentence
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        pause = self._pause
-        pause.switch(bool(request.data))
-        if not pause.paused and pause.held_back:
-            self._advance()
-        response.success = True
-        response.message = "paused" if pause.paused else "running"
+        response.success, response.message = True, self._switch(bool(request.data))
         return response
+
+    def _switch(self, paused: bool) -> str:
+        """Pause simulated time, or let it go on; return the service's message."""
+        pause = self._pause
+        pause.switch(paused)
+        if not paused and pause.held_back:
+            self._advance()
+        return "paused" if paused else "running"
 
     def _step(self) -> str:
         """Simulate one control period of a paused run; return the service's message."""
+        self._ask_steps(1)
+        return f"one control period from tick {self._run.tick}"
+
+    def _ask_steps(self, steps: int) -> None:
+        """Ask for control periods of a paused run.
+
+        Raises:
+            RunError: If it is not paused, or over.
+        """
         if not self._pause.paused or self._run.over:
             raise RunError("step refused: not paused.")
         if self._pause.held_back:
             self._advance()
-        else:
-            self._pause.ask_step()
-        return f"one control period from tick {self._run.tick}"
+            steps -= 1
+        self._pause.ask_steps(steps)
 
-    def _reset(self) -> str:
-        """Go back to the start of a run; return the service's message."""
+    def _reset(self, prepare: Callable[[], None] = lambda: None) -> str:
+        """Go back to the start of a run; return the service's message.
+
+        Args:
+            prepare: Called at the start, before its state is published.
+        """
         self._begin()
+        prepare()
         if self._lockstep:
             self._publish_state()
         if self._node.get_parameter("faults").value:

@@ -33,7 +33,6 @@ _ROUNDING = 1e-9  # excess over a limit that is no error [rad, m, rad/s or m/s]
 _SHORTEST_HALT_S = 0.02
 # Change of velocity and of position on the way to rest in 1 s, for an acceleration of 1, and less.
 _HALT_RATE, _HALT_WAY = 0.07, 0.02
-_BEGINS, _ENDS = slice(None, -1), slice(1, None)
 _OPEN = 2  # pieces at the beginning that depend on the motion before
 Motion = tuple[Array, Array, Array]
 
@@ -262,9 +261,8 @@ def _joined(motion: Sequence[Array], times: Array) -> tuple[Curve, Array]:
         motion: Positions, velocities and accelerations of the points (N, n) each.
         times: Their times (N,) [s].
     """
-    T = np.diff(times)[:, None]
-    begin, end = (tuple(values[part] for values in motion) for part in (_BEGINS, _ENDS))
-    pieces = hermite(begin, end, T)
+    T, (p, v, a) = np.diff(times)[:, None], motion
+    pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), T)
     curve = Curve(*(PPoly(coefficients[::-1], times) for coefficients in pieces))
     return curve, np.array([_sampled(coefficients, T) for coefficients in pieces])
 
