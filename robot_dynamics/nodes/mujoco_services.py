@@ -171,7 +171,7 @@ class MujocoServices:
         given = request.state_overrides
         for what, present in (
             ("a keyframe", request.keyframe),
-            ("states of joints", given.joint_states.name),
+            ("a state of joints", given.joint_states.name),
         ):
             if present:
                 raise ArgumentError(f"{what} is given; expected none: the scenario has the start.")
