@@ -19,11 +19,14 @@ from sensor_msgs.msg import JointState
 from waiting import wait_until
 
 from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import SECOND, LockstepClock, WallClock, stamp_of
+from robot_dynamics.nodes.command_output import CommandOutput
 from robot_dynamics.nodes.command_topics import command_topics
 from robot_dynamics.nodes.conversions import JointSample, joint_state_reader
+from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.joint_commands import (
     CommandError,
     JointCommand,
@@ -356,3 +359,47 @@ def test_arms_that_hold_an_object_stay():
         found.append(seen.q - start)
     assert 1e-4 < np.abs(found).max() < 2e-3
     assert np.abs(seen.qd).max() < 5e-3
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_admittance_on_drives_that_take_positions(used):
+    """A torque servo whose torques are not used winds up, and its limits end control."""
+    scenario = load_scenario("lift_box", ["control.law=admittance"])
+    plant = make_plant(scenario, true_system(scenario, SYSTEM))
+    seen, servos = plant.reset(), JointServos(SYSTEM, PERIOD, held=True)
+    loop = control_loop(scenario)
+    law = loop.law
+    law.torques_used = used
+    loop.check(seen.q, seen.qd)
+    loop.start_at(0, 0, seen.q, seen.qd, seen.wrenches)
+    for tick in range(600):
+        outcome = loop.update(tick, tick, seen.q, seen.qd, seen.wrenches)
+        if not loop.safety.law_runs:
+            break
+        for arm, own in zip(SYSTEM.arms, SYSTEM.arm_slices, strict=True):
+            servos.take(JointCommand(arm.name, law.set_points[own], NONE, NONE), seen.q)
+        seen = plant.step(servos.torques(outcome.torque, seen.q, seen.qd))
+    if used:
+        assert "torque limits let no more than" in str(loop.safety.cause)
+        return
+    assert loop.safety.law_runs, loop.safety.cause
+    step = outcome.step
+    assert np.array_equal(outcome.torque, step.support)
+    assert np.abs(step.error[3:]).max() < 0.02
+
+
+def test_the_law_is_told_whether_its_torques_are_used(ros):
+    """Drives that take positions or velocities do not use them."""
+    scenario = load_scenario("lift_box", ["control.law=admittance"])
+    loop = control_loop(scenario, clock=WallClock(PERIOD))
+    values = {
+        "command_timeout": 0.05, "on_command_timeout": "brake", "guard": "none",
+        "heartbeat_timeout": 0.1, "drives_compensate_gravity": False,
+    }  # fmt: skip
+    drives = DriveProperties(scenario.cell.arms, values, ())
+    node = ros.create_node("controller")
+    for interfaces, used in (([""], True), (["effort"], True), (["velocity", "position"], False)):
+        given = values | {"command_interfaces": interfaces}
+        CommandOutput(node, Inbox(node), loop, drives, given).destroy()
+        assert loop.law.torques_used == used
+    node.destroy_node()
