@@ -401,6 +401,19 @@ class CommandPublisherMonitor:
         return ""
 
     @property
+    def rival_trajectories(self) -> str:
+        """Warning of several nodes that send trajectories of joints; empty if there is one."""
+        topic = self._node.resolve_topic_name(topics.JOINT_TRAJECTORY)
+        senders = sorted({*self._publishers(topic)} - {UNKNOWN[0]})
+        if len(senders) < 2:
+            return ""
+        names = " and ".join(map(repr, senders))
+        return (
+            f"the nodes {names} publish on {topic!r}; expected one, because their trajectories "
+            "replace one another: end the others."
+        )
+
+    @property
     def _full_name(self) -> str:
         return str(self._node.get_fully_qualified_name())
 

@@ -240,6 +240,18 @@ def test_another_publisher_in_another_form(bench, topic):
         bench.monitor.require_none()
 
 
+def test_several_senders_of_trajectories(bench):
+    """They are named; one of them is no trouble, however often it publishes."""
+    topic = "/joint_trajectory"
+    bench.add("moveit", topic, topic)
+    wait_until(lambda: bench.node.count_publishers(topic) == 2)
+    assert bench.monitor.rival_trajectories == ""
+    bench.add("joystick", topic)
+    words = f"the nodes '/joystick' and '/moveit' publish on '{topic}'; expected one"
+    wait_until(lambda: bench.monitor.rival_trajectories.startswith(words))
+    assert bench.monitor.warning == ""  # they do not command the drives
+
+
 def say(node, process):
     """Publish what a controller of a process says of itself."""
     status = DiagnosticStatus(name="controller: state")
