@@ -146,7 +146,6 @@ class CommandTopics:
     `HALT_S` or less, and are held there.
 
     Attributes:
-        names: Full names of the topics.
         uses_torques: Whether drives follow the torques, and not positions or velocities.
 
     Args:
@@ -183,7 +182,6 @@ class CommandTopics:
             self._messages.append(ArmMessages(node, system, of_arms))
         self._fields = tuple(fields) or tuple(of_arms)
         self._publishers = [p for form in self._messages for p in form.publishers.values()]
-        self.names = [publisher.topic_name for publisher in self._publishers]
         self._last = {field: np.full(len(system.joint_names), np.nan) for field in FIELDS}
         limits = system.limits
         self._limits = JointLimits(limits["lower"], limits["upper"], limits["velocity"])
@@ -310,8 +308,8 @@ def command_topics(
         expected = f"some of {', '.join(FIELDS)}, each once, or nothing"
     elif positions is False and set(fields) - {"effort"}:
         expected = "effort alone: only a controller with the law admittance computes positions"
-    elif clock.lockstep and fields and "effort" not in fields:
-        expected = "effort among them: in lockstep the simulator waits for it"
+    elif clock.lockstep and set(fields) - {"effort"}:
+        expected = "effort alone: in lockstep the simulator waits for torques"
     if expected:
         raise ParameterError("command_interfaces", list(interfaces), expected)
     return CommandTopics(node, system, to_commands, clock, fields, positions=positions is True)

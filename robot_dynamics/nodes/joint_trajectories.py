@@ -216,11 +216,7 @@ class FollowTrajectoryServer:
     """
 
     def __init__(
-        self,
-        arm: str,
-        loop: Callable[[], ControlLoop],
-        action: Any,
-        worker: Executor,
+        self, arm: str, loop: Callable[[], ControlLoop], action: Any, worker: Executor
     ) -> None:
         self._arm, self._loop, self._action, self._worker = arm, loop, action, worker
 
@@ -229,12 +225,11 @@ class FollowTrajectoryServer:
         result = self._action.Result()
         try:
             loop = self._loop()
-            task = _task_of(loop)
             prepared = self._worker.submit(self._goal, handle.request, _arms_of(loop))
             while not prepared.done():
                 await NextCycle()
-            goal = prepared.result()
-            _task_of(loop).follow_joints({self._arm: goal})
+            task, goal = _task_of(loop), prepared.result()
+            task.follow_joints({self._arm: goal})
         except RobotDynamicsError as error:
             code = error.code if isinstance(error, JointTrajectoryError) else Code.INVALID_GOAL
             result.error_code, result.error_string = int(code), str(error)

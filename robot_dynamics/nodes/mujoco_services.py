@@ -20,7 +20,9 @@ from robot_dynamics.app.recordings.bags.messages import wrench_of
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import pose
 from robot_dynamics.nodes.process import RunError
 from robot_dynamics.nodes.services import NextCycle, serve
 from robot_dynamics.robot import Robot
@@ -57,12 +59,16 @@ class Push(NamedTuple):
 class LinkPoses:
     """True poses of the links of a plant.
 
+    Attributes:
+        object: Name of the object's link.
+
     Args:
         plant: The plant.
     """
 
     def __init__(self, plant: ScenePlant) -> None:
         self._plant, self._robot = plant, Robot(plant.system.model)
+        self.object = plant.system.model.bodies[plant.system.object_body].name
 
     def __call__(self, link: str) -> Array:
         """Return the pose (4, 4) of a link in the world.
@@ -74,20 +80,26 @@ class LinkPoses:
         plant, system = self._plant, self._plant.system
         if system.object_joint is not None:
             raise ArgumentError("the object has a joint; expected a rigid one.")
+        there = plant.truth().object_pose
+        if link == self.object:  # without a function that has to be compiled
+            return pose(there[:3], rotation_of_quaternion(there[3:].tolist()))
         q = system.positions(plant.engine.sensed()[0])
-        q[system.object_q] = plant.truth().object_pose
+        q[system.object_q] = there
         return self._robot.pose(link, q)
 
 
 class Pushes:
     """External wrenches that act on a plant while it is simulated.
 
+    Attributes:
+        pose: Returns the pose (4, 4) of a link.
+
     Args:
         plant: The plant.
     """
 
     def __init__(self, plant: ScenePlant) -> None:
-        self._model, self._pose = plant.system.model, LinkPoses(plant)
+        self._model, self.pose = plant.system.model, LinkPoses(plant)
         self.reset()
 
     def reset(self) -> None:
@@ -102,7 +114,7 @@ class Pushes:
         """
         for push in pushes:
             checked_wrenches(self._model, {push.link: push.wrench})
-            self._pose(push.link)  # what this compiles is there from now on
+            self.pose(push.link)  # what this compiles is there from now on
         self._pushes.extend(pushes)
 
     def at(self, tick: int) -> Mapping[str, Array] | None:
@@ -111,7 +123,7 @@ class Pushes:
             return None
         found: dict[str, Array] = {}
         for push in self._pushes:
-            R = self._pose(push.link)[:3, :3]
+            R = self.pose(push.link)[:3, :3]
             wrench = push.share(tick) * np.concatenate([R @ push.wrench[:3], R @ push.wrench[3:]])
             found[push.link] = found.get(push.link, np.zeros(6)) + wrench
         self._pushes = [push for push in self._pushes if push.end > tick + 1]
@@ -139,9 +151,7 @@ class MujocoServices:
     ) -> None:
         self._run, self._pause, self._plant = run, pause, run.plant
         self._switch, self._ask_steps, self._restart = switch, ask_steps, restart
-        self._pose = LinkPoses(run.plant)
-        system = run.plant.system
-        self._object = system.model.bodies[system.object_body].name
+        self._pose = run.pushes.pose
 
     def set_pause(self, request: Any) -> str:
         """Pause simulated time, or let it go on."""
@@ -215,9 +225,9 @@ class MujocoServices:
         """Put the object at the last state of the list, after all of them are checked."""
         placed = None
         for i, state in enumerate(states):
-            if state.name != self._object:
+            if state.name != self._pose.object:
                 raise ArgumentError(
-                    f"entry {i} is {state.name!r}; expected the object, {self._object!r}."
+                    f"entry {i} is {state.name!r}; expected the object, {self._pose.object!r}."
                 )
             placed = self._pose_of(state.pose), self._twist_of(state.twist)
         if placed is not None:

@@ -399,9 +399,11 @@ class Simulator:
             prepare: Called at the start, before its state is published.
         """
         self._begin()
-        prepare()
-        if self._lockstep:
-            self._publish_state()
+        try:
+            prepare()
+        finally:
+            if self._lockstep:
+                self._publish_state()
         if self._node.get_parameter("faults").value:
             self._node.set_parameters([Parameter("faults", value="")])
         return "at the start, brakes on"

@@ -95,7 +95,8 @@ def test_every_arm_gets_its_part(speak):
     """In the drives' meaning, with the number of the tick."""
     make, hear = speak
     speaker = make(lambda torque: torque - 1.0)
-    assert speaker.names == ["/left/commands", "/right/commands"]
+    names = [publisher.topic_name for publisher in speaker._publishers]
+    assert names == ["/left/commands", "/right/commands"]
     assert speaker.send(7, np.arange(14.0), (), {})
     (left, tick, torque), (right, _, other) = sorted(hear(2))
     assert (left, right, tick) == ("left", "right", 7)

@@ -113,8 +113,13 @@ def test_interfaces_that_a_node_cannot_command_are_refused(ros, interfaces, word
     with pytest.raises(ParameterError, match="command_interfaces") as caught:
         command_topics(None, SYSTEM, None, interfaces, WallClock(PERIOD), positions=False)
     assert words in str(caught.value)
-    with pytest.raises(ParameterError, match="in lockstep the simulator waits for it"):
+    with pytest.raises(ParameterError, match="in lockstep the simulator waits for"):
         command_topics(None, SYSTEM, None, ["position"], LockstepClock(PERIOD), positions=True)
+
+
+def names_of(topics):
+    """Return the names of the topics on which commands are published."""
+    return [publisher.topic_name for publisher in topics._publishers]
 
 
 @pytest.fixture
@@ -153,7 +158,7 @@ def test_efforts_of_all_arms_are_one_message(commander):
     """With the stamp of the state that they answer; gravity of drives is left out."""
     make, hear = commander
     topics = make(["effort"], to_commands=lambda torque: torque - 1.0)
-    assert topics.names == ["/joint_commands"]
+    assert names_of(topics) == ["/joint_commands"]
     assert np.isnan(topics.last()).all()
     assert topics.send(5, np.arange(14.0), (), {"position": np.zeros(14)})
     heard = hear()
@@ -185,7 +190,7 @@ def test_positions_and_velocities_for_drives_that_take_them(commander):
     """In the order of the setting; nothing before the first ones are known."""
     make, hear = commander
     topics = make(["velocity", "position"])
-    assert topics.names == [
+    assert names_of(topics) == [
         "/joint_commands",
         "/left/position_commands",
         "/right/position_commands",
@@ -211,9 +216,12 @@ def test_joints_come_to_rest_without_set_points(commander, interfaces, who):
     start, speed = SYSTEM.posture, np.linspace(-0.2, 0.2, 14)
     law.send(1, np.zeros(14), (), {"position": start, "velocity": speed})
     hear()
-    wait_until(lambda: np.array_equal(topics.last() * 0.0, topics.last(), equal_nan=True) and (
-        np.isfinite(topics._last["velocity"]).all()
-    ))  # fmt: skip
+
+    def heard():
+        topics.last()
+        return np.isfinite(topics._last["velocity"]).all()
+
+    wait_until(heard)
     seen = []
     for own._clock.time in np.arange(0.0, 0.5, 0.02):
         assert own.send(1, np.zeros(14), (), {})
@@ -242,7 +250,7 @@ def test_a_released_arm_is_named_without_values_in_lockstep(commander):
     heard = hear()
     assert heard.names == [*LEFT, *RIGHT]
     assert heard.effort.size == 0
-    assert make([""]).names == ["/left/commands", "/right/commands"] + [
+    assert names_of(make([""])) == ["/left/commands", "/right/commands"] + [
         f"/{arm}/position_commands" for arm in ARMS
     ]
 
