@@ -123,7 +123,9 @@ class CommandOutput:
             self.link.beat_when_idle(self._loop.clock.now())
 
     def close(self, seconds: float) -> None:
-        """Send the last heartbeat; wait for delivery, up to a timeout for each topic [s]."""
+        """End commands and heartbeats; wait for delivery, up to a timeout for each topic [s]."""
+        if self.link is None or self.link.may_command(self._loop.clock.now()):
+            self.topics.end(self._loop.clock.tick)
         if self.link is not None:
             self.link.say_goodbye()
         self.topics.wait_for_delivery(seconds)

@@ -236,7 +236,8 @@ class CommandTopics:
         if not all(np.isfinite(numbers).all() for numbers in chosen.values()):
             return False
         if set_points:
-            self._last.update(set_points)
+            for field, numbers in set_points.items():
+                self._last[field][:] = numbers
             self.forget()
         if chosen:
             arms = [arm for arm in self._slices if arm not in released]
@@ -259,13 +260,28 @@ class CommandTopics:
         return {"position": q, "velocity": qd} if known else {"velocity": qd}
 
     def _way_to_rest(self, now: float) -> JointPath:
-        """Return the path from the last points; from zero where only velocities are known."""
-        q, qd, limits = self._last["position"], np.nan_to_num(self._last["velocity"]), self._limits
-        still = np.zeros_like(q)
+        """Return the path from the last points; from zero where only velocities are known.
+
+        They are taken within the limits, because another node may have sent them.
+        """
+        q, limits, still = (
+            self._last["position"],
+            self._limits,
+            np.zeros(len(self._last["effort"])),
+        )
         if not np.isfinite(q).all():
             free = np.full_like(q, np.inf)
             q, limits = still, JointLimits(-free, free, limits.velocity)
+        q = np.clip(q, limits.lower, limits.upper)
+        qd = np.clip(np.nan_to_num(self._last["velocity"]), -limits.velocity, limits.velocity)
         return halted(now, (q, qd, still), limits)
+
+    def end(self, tick: int) -> None:
+        """Publish velocities of zero, if drives take them: they would keep the last ones."""
+        if "velocity" in self._fields:
+            values = {**self._held_points(), "velocity": np.zeros(len(self._last["velocity"]))}
+            chosen = {field: values[field] for field in self._fields if field in values}
+            self._messages[0].publish(tick, [*self._slices], chosen)
 
     def wait_for_delivery(self, seconds: float) -> None:
         """Return when all commands are acknowledged, or after a timeout for each topic [s]."""

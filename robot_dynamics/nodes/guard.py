@@ -161,7 +161,9 @@ class Guard:
         self._report()
 
     def close(self) -> None:
-        """Leave the arms with the last command."""
+        """Leave the arms with the last torques, or at rest."""
+        if self._monitor.state is not GuardState.WATCHING:
+            self._commands.end(self._clock.tick)
 
     def _create_topics(
         self, joint_state_topics: Sequence[str], command_interfaces: Sequence[str]

@@ -237,8 +237,14 @@ def test_joints_come_to_rest_without_set_points(commander, interfaces, who):
         middles = 0.5 * (rates[1:] + rates[:-1])
         np.testing.assert_allclose(np.diff(moved, axis=0), 0.02 * middles, atol=1e-4)
     own.forget()
+    own.end(2)  # at once
+    assert not hear().velocity.any()
+    own._last["velocity"][:] = 1e300  # from a node that is wrong
+    assert own.send(3, np.zeros(14), (), {})
+    assert (np.abs(hear().velocity) <= SYSTEM.limits["velocity"]).all()
+    own.forget()
     own._last["velocity"][:] = np.nan
-    assert own.send(2, np.zeros(14), (), {})
+    assert own.send(4, np.zeros(14), (), {})
     assert not hear().velocity.any()
 
 
