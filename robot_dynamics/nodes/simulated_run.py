@@ -15,7 +15,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import answers
 from robot_dynamics.nodes.diagnostics import Durations
-from robot_dynamics.nodes.mujoco_services import Pushes
+from robot_dynamics.nodes.pushes import Pushes
 from robot_dynamics.simulation.faults import Faults, fault_of
 
 _MOST_RESERVED = 100_000  # rows of a recording that are reserved at the start

@@ -20,8 +20,9 @@ from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import plane
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import pose
-from robot_dynamics.nodes.mujoco_services import LinkPoses, MujocoServices, Pushes
+from robot_dynamics.nodes.mujoco_services import MujocoServices
 from robot_dynamics.nodes.process import RunError
+from robot_dynamics.nodes.pushes import LinkPoses, Pushes
 from robot_dynamics.nodes.simulated_run import Pause
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene, SurfaceContact, points_of_face
