@@ -439,7 +439,11 @@ class CommandsPositions:
             internal closed chains.
         set_point_rates: Their mean velocities in the last control period (na,); None in the same
             case.
+        torques_used: Whether drives follow the torques of the steps. Drives that follow the
+            positions alone close the loop themselves: the steps then have the support torque, and
+            no integral grows.
     """
 
     set_points: Array | None = None
     set_point_rates: Array | None = None
+    torques_used: bool = True

@@ -360,6 +360,11 @@ class AdmittanceLaw(HybridLaw, CommandsPositions):
             before = q if self.set_points is None else self.set_points
             self.set_points = compliant.points.next(compliant.row[POSE], ramp)
             self.set_point_rates = (self.set_points - before) / self.period
+        if not self.torques_used:
+            step = step.with_torque(step.support)
+            memory = self.running.memory = self.running.memory.copy()
+            for integral in ("pose_integral", "internal_integral"):
+                memory[self.layout.memory[integral]] = 0.0
         self._add(step, h, followed)
         step.reference = self._followed.row(tick)
         return step

@@ -14,14 +14,13 @@ from rclpy.node import Node
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.abilities import CommandsPositions
 from robot_dynamics.control.control_loop import ControlLoop, Outcome
-from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
+from robot_dynamics.nodes.command_topics import CommandPublisherMonitor, command_topics
 from robot_dynamics.nodes.drives import (
     DriveGravityCompensation,
     DriveProperties,
     believed_positions,
 )
 from robot_dynamics.nodes.heartbeat import GuardLink
-from robot_dynamics.nodes.joint_commands import command_topics
 from robot_dynamics.nodes.task_topics import GripperCommands
 from robot_dynamics.nodes.timeouts import CommandTimeout
 from robot_dynamics.nodes.topics import Inbox
@@ -69,9 +68,13 @@ class CommandOutput:
             loop.clock,
             positions=bool(self._set_points),
         )
+        if isinstance(loop.law, CommandsPositions):
+            loop.law.torques_used = self.topics.uses_torques
         limit = math.inf if lockstep else max(values["command_timeout"], 2.0 * loop.clock.period)
         self.timeout = CommandTimeout(loop, drives.without_commands, limit)
-        self.publisher_monitor = CommandPublisherMonitor(node, self.topics.names)
+        self.publisher_monitor = CommandPublisherMonitor(
+            node, [arm.name for arm in loop.system.arms]
+        )
         task = loop.task
         self._grippers = None if task is None else task.grippers
         self._gripper_commands = GripperCommands(
@@ -120,7 +123,9 @@ class CommandOutput:
             self.link.beat_when_idle(self._loop.clock.now())
 
     def close(self, seconds: float) -> None:
-        """Send the last heartbeat; wait for delivery, up to a timeout for each topic [s]."""
+        """End commands and heartbeats; wait for delivery, up to a timeout for each topic [s]."""
+        if self.link is None or self.link.may_command(self._loop.clock.now()):
+            self.topics.end(self._loop.clock.tick)
         if self.link is not None:
             self.link.say_goodbye()
         self.topics.wait_for_delivery(seconds)

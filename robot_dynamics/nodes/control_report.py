@@ -216,7 +216,7 @@ class ControlDiagnostics:
     def __init__(self, node: Node, diagnostics: Diagnostics, loop: ControlLoop) -> None:
         self._diagnostics, self._loop, self._log = diagnostics, loop, SentenceLog(node)
         self.durations = Durations(loop.clock.period)
-        self.refusal = self._logged = self._other_publisher = ""
+        self.refusal = self._logged = self._other_publisher = self._rivals = ""
 
     def publish(
         self,
@@ -228,11 +228,14 @@ class ControlDiagnostics:
 
         Args:
             warning: About missing publishers, guard or recording; empty if there is none.
-            publisher_monitor: Finds other publishers of commands; asked once a second.
+            publisher_monitor: Finds other publishers of commands and several of trajectories;
+                asked once a second.
             values: Returns the figures.
         """
         if self._diagnostics.due:
             self._other_publisher = publisher_monitor.warning
+            self._rivals = publisher_monitor.rival_trajectories
+        warning = warning or self._rivals
         level, message = condition(self._loop, self.refusal, warning, self._other_publisher)
         if self._diagnostics.update(level, message, values) and level != OK:
             self.complain(message, level)

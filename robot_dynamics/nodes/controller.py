@@ -130,7 +130,7 @@ class ControllerNode(SessionLoop[ControlSession]):
                         "configured: configure it and start again."
                     )
         except RobotDynamicsError as error:
-            session.refuse(str(error))
+            session.refuse(_refusal(error, way))
             raise
 
     def activate(self) -> None:
@@ -170,8 +170,11 @@ class ControllerNode(SessionLoop[ControlSession]):
         return self._session
 
     async def _start(self, way: Way) -> str:
-        await self.prepare(way)
-        self.node.change(self.node.trigger_activate)
+        try:
+            await self.prepare(way)
+            self.node.change(self.node.trigger_activate)
+        except RobotDynamicsError as error:
+            raise RobotDynamicsError(_refusal(error, way)) from error
         return f"started; {self._configured().loop.beginning}"
 
     def _stop(self) -> str:
@@ -217,6 +220,11 @@ class ControllerNode(SessionLoop[ControlSession]):
         """Follow the law's state; end the process after a transition to `finalized`."""
         self._follow_law()
         super().on_idle()
+
+
+def _refusal(error: RobotDynamicsError, way: Way) -> str:
+    """Return the sentence of a refused start, under the name of the service that was called."""
+    return str(error).replace("start refused", f"{way} refused", 1)
 
 
 def main() -> None:

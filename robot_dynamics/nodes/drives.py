@@ -314,6 +314,38 @@ class SimulatedDrives:
         return self._torque.copy()
 
 
+class OneTopicFilter:
+    """Lets one topic at a time command an arm, until that topic is silent.
+
+    Args:
+        silence_s: Time without a command after which another topic may command [s].
+    """
+
+    def __init__(self, silence_s: float) -> None:
+        self._silence = silence_s
+        self._last: dict[str, tuple[str, float]] = {}  # topic and time, by arm
+
+    def require(self, arm: str, topic: str, now: float) -> None:
+        """Refuse a command beside those on another topic.
+
+        Args:
+            arm: Name of the arm.
+            topic: Topic of the command.
+            now: Present time, by the steady clock [s].
+
+        Raises:
+            CommandError: With both topics.
+        """
+        own, at = self._last.get(arm, (topic, now))
+        if own != topic and now - at <= self._silence:
+            raise CommandError(
+                topic,
+                f"a command for arm {arm!r}, which is commanded on {own} as well; expected one "
+                "topic of commands: end the other publisher.",
+            )
+        self._last[arm] = topic, now
+
+
 class EarlierRunFilter:
     """Recognises commands of the run before a reset, computed for other positions of the arms.
 

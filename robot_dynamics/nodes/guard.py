@@ -33,6 +33,7 @@ from robot_dynamics.control.faults import Cause, Finding, StaleStreamError, Stat
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes.command_topics import command_topics
 from robot_dynamics.nodes.conversions import (
     JointSample,
     NumberWriter,
@@ -62,7 +63,6 @@ from robot_dynamics.nodes.heartbeat import (
 )
 from robot_dynamics.nodes.joint_commands import (
     CommandError,
-    command_topics,
     joint_commands,
     subscribe_to_joint_commands,
 )
@@ -161,7 +161,9 @@ class Guard:
         self._report()
 
     def close(self) -> None:
-        """Leave the arms with the last command."""
+        """Leave the arms with the last torques, or at rest."""
+        if self._monitor.state is not GuardState.WATCHING:
+            self._commands.end(self._clock.tick)
 
     def _create_topics(
         self, joint_state_topics: Sequence[str], command_interfaces: Sequence[str]
@@ -216,6 +218,7 @@ class Guard:
         handed_back = self._monitor.receive(beat, now)
         if handed_back:
             self._loop.release()
+            self._commands.forget()
             self._node.get_logger().info("handed back to the controller")
             self._reporter.report("handed back")
         # A suspended controller waits for this report.

@@ -11,6 +11,7 @@ import importlib
 import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,13 @@ _FEEDBACK_S = 0.05  # time between messages of feedback
 _RATES = ("velocities", "accelerations")
 
 
-def read_joint_trajectory(text: bytes) -> JointTrajectory | JointTrajectoryError:
-    """Return the trajectory of a serialized message, or its error; efforts are not used.
+def read_joint_trajectory(text: bytes) -> JointTrajectory:
+    """Return the trajectory of a serialized message; efforts are not used.
 
     It is read field by field, as `conversions.read_trajectory`.
+
+    Raises:
+        JointTrajectoryError: If it is refused.
     """
     cdr = CdrReader(text)
 
@@ -61,14 +65,11 @@ def read_joint_trajectory(text: bytes) -> JointTrajectory | JointTrajectoryError
             fields = [doubles() for _ in range(4)]
             points.append((*fields[:3], cdr.integer() + cdr.count() / SECOND))
     except (struct.error, UnicodeDecodeError) as error:
-        return JointTrajectoryError(
+        raise JointTrajectoryError(
             f"the message of {len(text)} bytes cannot be read ({error}); expected a complete "
             "JointTrajectory."
-        )
-    try:
-        return _trajectory(joints, points)
-    except JointTrajectoryError as error:
-        return error
+        ) from error
+    return _trajectory(joints, points)
 
 
 def trajectory_of(message: TrajectoryMessage) -> JointTrajectory:
@@ -146,7 +147,7 @@ def parts_of_arms(
                 f"joint {missing[0]!r} is missing; expected all {len(joints)} joints of {arm}.",
                 Code.INVALID_JOINTS,
             )
-        found[arm] = trajectory.part(joints)
+        found[arm] = trajectory.part(joints).prepare()
     return found
 
 
@@ -175,11 +176,16 @@ def subscribe_to_joint_trajectories(node: Node, inbox: Inbox, loop: ControlLoop)
     """
     log, arms = SentenceLog(node), _arms_of(loop)
 
-    def take(read: JointTrajectory | JointTrajectoryError) -> None:
+    def read(text: bytes) -> dict[str, JointTrajectory] | JointTrajectoryError:
         try:
-            if isinstance(read, JointTrajectoryError):
-                raise read
-            parts = parts_of_arms(read, arms)
+            return parts_of_arms(read_joint_trajectory(text), arms)
+        except JointTrajectoryError as error:
+            return error
+
+    def take(parts: dict[str, JointTrajectory] | JointTrajectoryError) -> None:
+        try:
+            if isinstance(parts, JointTrajectoryError):
+                raise parts
             _task_of(loop).follow_joints({arm: JointGoal(part) for arm, part in parts.items()})
         except RobotDynamicsError as error:
             log(WARN, str(error))
@@ -190,7 +196,7 @@ def subscribe_to_joint_trajectories(node: Node, inbox: Inbox, loop: ControlLoop)
         take,
         STREAM,
         awaited=False,
-        reader=read_joint_trajectory,
+        reader=read,
         largest=LARGEST_BYTES,
         in_thread=not loop.clock.lockstep,
     )
@@ -206,17 +212,23 @@ class FollowTrajectoryServer:
         arm: Name of the arm.
         loop: Returns the control loop.
         action: The action's type, which makes `Result` and `Feedback`.
+        worker: Thread that prepares trajectories, which can take longer than a control period.
     """
 
-    def __init__(self, arm: str, loop: Callable[[], ControlLoop], action: Any) -> None:
-        self._arm, self._loop, self._action = arm, loop, action
+    def __init__(
+        self, arm: str, loop: Callable[[], ControlLoop], action: Any, worker: Executor
+    ) -> None:
+        self._arm, self._loop, self._action, self._worker = arm, loop, action, worker
 
     async def execute(self, handle: Any) -> Any:
         """Follow the goal of a handle; return its result."""
         result = self._action.Result()
         try:
             loop = self._loop()
-            task, goal = _task_of(loop), self._goal(handle.request, _arms_of(loop))
+            prepared = self._worker.submit(self._goal, handle.request, _arms_of(loop))
+            while not prepared.done():
+                await NextCycle()
+            task, goal = _task_of(loop), prepared.result()
             task.follow_joints({self._arm: goal})
         except RobotDynamicsError as error:
             code = error.code if isinstance(error, JointTrajectoryError) else Code.INVALID_GOAL
@@ -304,12 +316,13 @@ def serve_joint_trajectories(
     from rclpy.action import ActionServer, CancelResponse
     from rclpy.callback_groups import ReentrantCallbackGroup
 
+    worker = ThreadPoolExecutor(1)
     return [
         ActionServer(
             node,
             action,
             topics.follow_joint_trajectory(arm),
-            FollowTrajectoryServer(arm, loop, action).execute,
+            FollowTrajectoryServer(arm, loop, action, worker).execute,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
             callback_group=ReentrantCallbackGroup(),
         )

@@ -150,19 +150,25 @@ async def retry_while(
         await NextCycle()
 
 
-def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> None:
-    """Offer a service `std_srvs/Trigger`; an error of the action is its response.
+def serve(
+    node: Node,
+    name: str,
+    action: Callable[..., str | Awaitable[str]],
+    kind: Any = Trigger,
+) -> None:
+    """Offer a service with the response `success` and `message`; an error of the action is one.
 
     Args:
         node: The node.
         name: Name of the service.
         action: Returns the message of the response; a coroutine function if it must wait, while
-            the node's loop runs.
+            the node's loop runs. Its argument is the request, unless this is a trigger.
+        kind: Type of the service.
     """
 
-    async def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    async def answer(request: Any, response: Any) -> Any:
         try:
-            message = action()
+            message = action() if kind is Trigger else action(request)
             response.message = await message if inspect.isawaitable(message) else message
             response.success = True
         except Exception as error:
@@ -172,4 +178,4 @@ def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> 
         return response
 
     # Reentrant: a waiting callback does not block other services.
-    node.create_service(Trigger, name, answer, callback_group=ReentrantCallbackGroup())
+    node.create_service(kind, name, answer, callback_group=ReentrantCallbackGroup())

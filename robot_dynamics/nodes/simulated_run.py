@@ -15,6 +15,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import answers
 from robot_dynamics.nodes.diagnostics import Durations
+from robot_dynamics.nodes.pushes import Pushes
 from robot_dynamics.simulation.faults import Faults, fault_of
 
 _MOST_RESERVED = 100_000  # rows of a recording that are reserved at the start
@@ -25,6 +26,7 @@ class SimulatedRun:
 
     Attributes:
         plant: Arms and object.
+        pushes: External wrenches on their links.
         measurement: The last measurement.
         tick: Control periods since the start.
         over: Whether the run has ended.
@@ -38,12 +40,14 @@ class SimulatedRun:
 
     def __init__(self, scenario: Scenario, system: GraspSystem, ticks: int, *, keep: bool) -> None:
         self.plant = make_plant(scenario, system)
+        self.pushes = Pushes(self.plant)
         self._scenario, self._longest, self._keep = scenario, ticks, keep
         self.begin()
 
     def begin(self) -> None:
         """Return to the start."""
         self.measurement, self.tick, self.over = self.plant.reset(), 0, False
+        self.pushes.reset()
         self._ticks, self._ended = self._longest, False
         self._recorder = None
         if self._keep:
@@ -65,7 +69,7 @@ class SimulatedRun:
         if torque is None:
             self.measurement = self.measurement._replace(qd=0.0 * self.measurement.qd)
         else:
-            self.measurement = self.plant.step(torque)
+            self.measurement = self.plant.step(torque, self.pushes.at(self.tick))
         self.tick += 1
 
     def lasts(self, first: int) -> bool:
@@ -179,9 +183,9 @@ class Pause:
         """Pause simulated time, or let it go on."""
         self.paused, self._steps = paused, 0
 
-    def ask_step(self) -> None:
-        """Ask for one more control period."""
-        self._steps += 1
+    def ask_steps(self, steps: int) -> None:
+        """Ask for more control periods."""
+        self._steps += steps
 
     def lets_pass(self) -> bool:
         """Return whether a control period may pass now, and count it."""

@@ -44,6 +44,7 @@ from robot_dynamics.nodes.drives import (
     DriveGravityCompensation,
     DriveProperties,
     EarlierRunFilter,
+    OneTopicFilter,
     SimulatedDrives,
 )
 from robot_dynamics.nodes.joint_commands import (
@@ -54,6 +55,7 @@ from robot_dynamics.nodes.joint_commands import (
 )
 from robot_dynamics.nodes.joint_servos import JointServos
 from robot_dynamics.nodes.lifecycle import SessionNode
+from robot_dynamics.nodes.mujoco_services import MujocoServices, serve_names_of_mujoco
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.services import serve
@@ -119,6 +121,9 @@ class Simulator:
         self._servos = JointServos(system, plant.period, held=not scenario.task)
         self._tracked = scenario.control.object_pose == "sensor"
         self._earlier = EarlierRunFilter()
+        self._topic_filter = OneTopicFilter(
+            values["silence_limit" if self._lockstep else "command_timeout"]
+        )
 
         self._states = StateTopics(
             node,
@@ -150,6 +155,10 @@ class Simulator:
         node.create_service(SetBool, "~/pause", self._on_pause)
         serve(node, "~/step", self._step)
         serve(node, "~/reset", self._reset)
+        serve_names_of_mujoco(
+            node,
+            MujocoServices(self._run, self._pause, self._switch, self._ask_steps, self._reset),
+        )
         node.add_on_set_parameters_callback(self._on_parameters)
         self._log = SentenceLog(node)
         self._diagnostics = Diagnostics(node, scenario.name)
@@ -257,7 +266,7 @@ class Simulator:
     # -- messages and services ----------------------------------------------------------------
 
     def _on_command(self, arm: str, command: tuple[int, Array]) -> None:
-        if self._is_taken(arm, *command):
+        if self._is_taken(topics.commands(arm), arm, *command):
             self._servos.release(arm)
 
     def _on_joint_commands(self, sample: JointSample) -> None:
@@ -277,16 +286,17 @@ class Simulator:
             return
         number = answered_tick(sample, run.plant.period)
         for command in found:
-            if self._is_taken(command.arm, number, command.effort):
+            if self._is_taken(topics.JOINT_COMMANDS, command.arm, number, command.effort):
                 self._servos.take(command, run.measurement.q)
 
-    def _is_taken(self, arm: str, number: int, torque: Array) -> bool:
+    def _is_taken(self, topic: str, arm: str, number: int, torque: Array) -> bool:
         """Return whether the gate takes the torques of an arm, numbered by a tick."""
         braked = not self._lockstep and self._drives.braked
         if braked and self._earlier.refuses(arm, number, self._run.tick):
             return False
-        self._answers.numbers[arm] = number
         try:
+            self._topic_filter.require(arm, topic, time.monotonic())
+            self._answers.numbers[arm] = number
             self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
             self._refuse(str(error))
@@ -353,29 +363,47 @@ class Simulator:
         self._refused = sentence
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        pause = self._pause
-        pause.switch(bool(request.data))
-        if not pause.paused and pause.held_back:
-            self._advance()
-        response.success = True
-        response.message = "paused" if pause.paused else "running"
+        response.success, response.message = True, self._switch(bool(request.data))
         return response
+
+    def _switch(self, paused: bool) -> str:
+        """Pause simulated time, or let it go on; return the service's message."""
+        pause = self._pause
+        pause.switch(paused)
+        if not paused and pause.held_back:
+            self._advance()
+        return "paused" if paused else "running"
 
     def _step(self) -> str:
         """Simulate one control period of a paused run; return the service's message."""
+        self._ask_steps(1)
+        return f"one control period from tick {self._run.tick}"
+
+    def _ask_steps(self, steps: int) -> None:
+        """Ask for control periods of a paused run.
+
+        Raises:
+            RunError: If it is not paused, or over.
+        """
         if not self._pause.paused or self._run.over:
             raise RunError("step refused: not paused.")
         if self._pause.held_back:
             self._advance()
-        else:
-            self._pause.ask_step()
-        return f"one control period from tick {self._run.tick}"
+            steps -= 1
+        self._pause.ask_steps(steps)
 
-    def _reset(self) -> str:
-        """Go back to the start of a run; return the service's message."""
+    def _reset(self, prepare: Callable[[], None] = lambda: None) -> str:
+        """Go back to the start of a run; return the service's message.
+
+        Args:
+            prepare: Called at the start, before its state is published.
+        """
         self._begin()
-        if self._lockstep:
-            self._publish_state()
+        try:
+            prepare()
+        finally:
+            if self._lockstep:
+                self._publish_state()
         if self._node.get_parameter("faults").value:
             self._node.set_parameters([Parameter("faults", value="")])
         return "at the start, brakes on"

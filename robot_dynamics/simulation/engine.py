@@ -122,6 +122,18 @@ class Grips(Protocol):
 
 
 @runtime_checkable
+class PlacesObject(Protocol):
+    """An engine whose object can be put elsewhere while no rigid grasp holds it."""
+
+    def place(self, pose: Array, twist: Array) -> None:
+        """Put the object at a pose (7,) in the world, with a twist (6,) in world axes.
+
+        Raises:
+            ArgumentError: If a grasp holds it, or it would be deep in something.
+        """
+
+
+@runtime_checkable
 class Linearizable(Protocol):
     """An engine whose control period has derivatives."""
 

@@ -18,7 +18,7 @@ from robot_dynamics.arrays import Array, Mask, cross, length
 from robot_dynamics.compile import load_kernel, trace
 from robot_dynamics.compile.routine import Call, routine
 from robot_dynamics.description.orientations import rotation_of_quaternion
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport
@@ -281,6 +281,19 @@ class MujocoEngine(SceneEngine):
         self._evaluated = False
         self._mujoco.mj_forward(model, data)
         return closed
+
+    def place(self, pose: Array, twist: Array) -> None:
+        """Put the object elsewhere; see `PlacesObject`."""
+        data = self._data
+        if any(data.eq_active[weld] for weld in self._welds.values()):
+            raise ArgumentError("a gripper holds the object, expected open ones to place it.")
+        q, v = self._places[0]
+        x, y, z, qx, qy, qz, qw = pose
+        data.qpos[q] = [x, y, z, qw, qx, qy, qz]
+        turn = rotation_of_quaternion(pose[3:].tolist()).T
+        data.qvel[v] = [*twist[3:], *turn @ twist[:3]]  # linear in the world, angular in the body
+        self._evaluated = False
+        self._mujoco.mj_forward(self._model, data)
 
     def _place_sites(self, places: tuple[Array, Array]) -> None:
         """Set places (n, 3) and quaternions (n, 4) of all sites."""

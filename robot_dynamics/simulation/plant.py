@@ -31,6 +31,7 @@ from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import (
     Engine,
     Grips,
+    PlacesObject,
     SceneEngine,
     SticksJoints,
     Truth,
@@ -315,6 +316,26 @@ class ScenePlant(Plant):
                 "surface, or the engine 'mujoco'."
             )
         return self.engine.grip(index, closed)
+
+    def place(self, pose: ArrayLike, twist: ArrayLike) -> None:
+        """Put the object elsewhere, while no rigid grasp holds it.
+
+        Args:
+            pose: x y z [m] and unit quaternion qx qy qz qw of its frame in the world (7,).
+            twist: Angular velocity and velocity of its origin, world axes (6,).
+
+        Raises:
+            ArgumentError: If a number is wrong, a grasp holds the object, or it would be deep in
+                something.
+        """
+        held = "an object that the arms hold, or with a joint, stays in its grasps"
+        if not isinstance(self.engine, PlacesObject) or self.system.object_joint is not None:
+            raise ArgumentError(f"{held}; expected one that stands on a surface.")
+        where = finite_vector("pose", pose, 7).copy()
+        if not abs(np.linalg.norm(where[3:]) - 1.0) <= 1e-3:
+            raise ArgumentError(f"the quaternion is {where[3:].tolist()}; expected length 1.")
+        where[3:] /= np.linalg.norm(where[3:])
+        self.engine.place(where, finite_vector("twist", twist, 6))
 
     def truth(self) -> Truth:
         """Return the present true state; the object's pose is the pose of its first part."""

@@ -18,6 +18,7 @@ from waiting import PATIENCE_S, wait_until
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.nodes import command_topics
 from robot_dynamics.nodes.command_topics import (
     PROCESS,
@@ -29,7 +30,9 @@ from robot_dynamics.nodes.command_topics import (
 from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
-SYSTEM = build_system(load_scenario("lift_box"))
+SCENARIO = load_scenario("lift_box")
+SYSTEM = build_system(SCENARIO)
+WALL_CLOCK, LOCKSTEP = (kind(SCENARIO.control.period) for kind in (WallClock, LockstepClock))
 
 
 @pytest.fixture
@@ -46,9 +49,9 @@ def speak(ros):
             awaited=True,
         )
 
-    def make(commanded=lambda torque: torque, **options):
-        speaker = CommandTopics(node, SYSTEM, commanded, **options)
-        ways = [publisher for _, _, publisher, _ in speaker._arms]
+    def make(commanded=lambda torque: torque, clock=WALL_CLOCK, **options):
+        speaker = CommandTopics(node, SYSTEM, commanded, clock, **options)
+        ways = speaker._publishers[:2]
         wait_until(lambda: all(way.get_subscription_count() for way in ways))
         return speaker
 
@@ -68,7 +71,7 @@ def speak(ros):
 def test_the_last_torque_of_the_drives_is_known(speak, ros):
     """Whoever sent it: this node or another one; an empty command changes nothing."""
     make, _ = speak
-    speaker = make(in_lockstep=True)
+    speaker = make(clock=LOCKSTEP)
     assert np.isnan(speaker.last()).all()
     speaker.send(1, np.arange(14.0), (), {})
     speaker.send(2, np.arange(14.0) + 1.0, (), {})
@@ -76,8 +79,8 @@ def test_the_last_torque_of_the_drives_is_known(speak, ros):
     speaker.send(3, np.zeros(14), ("left", "right"), {})
     other = ros.create_node("other")
     try:
-        theirs = CommandTopics(other, SYSTEM, lambda torque: torque, in_lockstep=False)
-        for _, _, publisher, _ in theirs._arms:
+        theirs = CommandTopics(other, SYSTEM, lambda torque: torque, WALL_CLOCK)
+        for publisher in theirs._publishers:
             wait_until(lambda p=publisher: p.get_subscription_count() >= 3)
         theirs.send(4, np.full(14, 5.0), ("right",), {})
         expected = np.array([5.0] * 7 + list(range(8, 15)))
@@ -91,8 +94,9 @@ def test_the_last_torque_of_the_drives_is_known(speak, ros):
 def test_every_arm_gets_its_part(speak):
     """In the drives' meaning, with the number of the tick."""
     make, hear = speak
-    speaker = make(lambda torque: torque - 1.0, in_lockstep=False)
-    assert speaker.names == ["/left/commands", "/right/commands"]
+    speaker = make(lambda torque: torque - 1.0)
+    names = [publisher.topic_name for publisher in speaker._publishers]
+    assert names == ["/left/commands", "/right/commands"]
     assert speaker.send(7, np.arange(14.0), (), {})
     (left, tick, torque), (right, _, other) = sorted(hear(2))
     assert (left, right, tick) == ("left", "right", 7)
@@ -105,7 +109,7 @@ def test_every_arm_gets_its_part(speak):
 def test_joint_positions_beside_torques(speak, ros):
     """For drives that take them, on topics of their own; a released arm gets none."""
     make, _ = speak
-    speaker, other, heard = make(in_lockstep=False, positions=True), ros.create_node("drive"), []
+    speaker, other, heard = make(positions=True), ros.create_node("drive"), []
     try:
         for arm in ("left", "right"):
             other.create_subscription(
@@ -114,7 +118,7 @@ def test_joint_positions_beside_torques(speak, ros):
                 lambda message, arm=arm: heard.append((arm, *message.data)),
                 10,
             )
-        for publisher in speaker._positions.values():
+        for publisher in speaker._publishers[2:]:
             wait_until(lambda p=publisher: p.get_subscription_count() == 1)
         speaker.send(3, np.zeros(14), (), {"position": np.arange(14.0)})
         speaker.send(4, np.zeros(14), ("left",), {"position": np.arange(14.0) + 1.0})
@@ -125,7 +129,7 @@ def test_joint_positions_beside_torques(speak, ros):
     finally:
         other.destroy_node()
         speaker.destroy()
-    silent = make(in_lockstep=False)
+    silent = make()
     silent.send(1, np.zeros(14), (), {"position": np.arange(14.0)})  # nobody takes them here
     silent.destroy()
 
@@ -133,9 +137,9 @@ def test_joint_positions_beside_torques(speak, ros):
 def test_a_released_arm(speak):
     """It gets nothing; in lockstep an empty word, so that the step does not wait for it."""
     make, hear = speak
-    make(in_lockstep=False).send(1, np.zeros(14), ("left",), {})
+    make().send(1, np.zeros(14), ("left",), {})
     assert [name for name, *_ in hear(1)] == ["right"]
-    make(in_lockstep=True).send(2, np.zeros(14), ("left",), {})
+    make(clock=LOCKSTEP).send(2, np.zeros(14), ("left",), {})
     assert sorted((name, torque.size) for name, _, torque in hear(3)[1:]) == [
         *(("left", 0), ("right", 7))
     ]
@@ -146,7 +150,7 @@ def test_torques_that_are_not_finite_are_not_sent(speak):
     make, hear = speak
     torque = np.zeros(14)
     torque[3] = np.nan
-    speaker = make(in_lockstep=False)
+    speaker = make()
     assert not speaker.send(1, torque, (), {})
     assert speaker.send(2, np.zeros(14), (), {})
     assert {tick for _, tick, _ in hear(2)} == {2}
@@ -161,7 +165,7 @@ class Bench:
     def __init__(self, ros):
         self.ros, self.nodes = ros, []
         self.node = self.add("controller", TOPIC)
-        self.monitor = CommandPublisherMonitor(self.node, [TOPIC])
+        self.monitor = CommandPublisherMonitor(self.node, ["left", "right"])
 
     def add(self, name, *topics_of_commands):
         """Add a node that commands."""
@@ -223,6 +227,30 @@ def test_another_publisher(bench):
     bench.wait_for(1)
     assert bench.monitor.require_none()
     assert bench.monitor.warning == ""
+
+
+@pytest.mark.parametrize("topic", ["/joint_commands", "/right/position_commands"])
+def test_another_publisher_in_another_form(bench, topic):
+    """Drives would follow both in turn, so it is refused like one on the same topic."""
+    bench.add("ros2_control", topic)
+    wait_until(lambda: bench.node.count_publishers(topic))
+    words = f"the node '/ros2_control' publishes on '{topic}'; expected only this controller"
+    monitor = bench.monitor
+    wait_until(lambda: monitor.warning.startswith(words), words=lambda: monitor.warning)
+    with pytest.raises(OtherPublisherError, match="start refused: the node '/ros2_control'"):
+        bench.monitor.require_none()
+
+
+def test_several_senders_of_trajectories(bench):
+    """They are named; one of them is no trouble, however often it publishes."""
+    topic = "/joint_trajectory"
+    bench.add("moveit", topic, topic)
+    wait_until(lambda: bench.node.count_publishers(topic) == 2)
+    assert bench.monitor.rival_trajectories == ""
+    bench.add("joystick", topic)
+    words = f"the nodes '/joystick' and '/moveit' publish on '{topic}'; expected one"
+    wait_until(lambda: bench.monitor.rival_trajectories.startswith(words))
+    assert bench.monitor.warning == ""  # they do not command the drives
 
 
 def say(node, process):

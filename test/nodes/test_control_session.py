@@ -242,9 +242,8 @@ def test_withheld_commands_are_no_steps_of_a_ramp(make):
     assert np.abs(sent[-1] - held).max() <= step
 
     link.may = False
-    other = CommandTopics(bench.other, bench.loop.system, lambda torque: torque, in_lockstep=False)
-    ways = [publisher for _, _, publisher, _ in other._arms]
-    wait_until(lambda: all(way.get_subscription_count() >= 3 for way in ways))
+    other = CommandTopics(bench.other, bench.loop.system, lambda torque: torque, bench.loop.clock)
+    wait_until(lambda: all(way.get_subscription_count() >= 3 for way in other._publishers))
     other.send(0, held + 20.0, (), {})
     wait_until(lambda: np.allclose(bench.session._output.topics.last(), held + 20.0))
     bench.state()

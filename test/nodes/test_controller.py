@@ -140,13 +140,14 @@ def test_nothing_is_sent_before_the_start(bench):
 
 
 def test_a_start_without_states_is_refused(bench):
-    """In one sentence that names the arm."""
+    """In one sentence that names the service and the arm."""
     bench.arms.tick = 1000
     spoil = renamed("left_joint3", "left_joint33")
     bench.wait_for_words("left: unknown joint 'left_joint33'", lambda: bench.arms.publish(spoil))
-    success, words = bench.call("start")
-    assert not success
-    assert words.startswith("start refused: left: unknown joint 'left_joint33'; did you mean")
+    for service in ("start", "resume"):
+        success, words = bench.call(service)
+        assert not success
+        assert words.startswith(f"{service} refused: left: unknown joint 'left_joint33'; did you")
     bench.arms.tick = 0
 
 

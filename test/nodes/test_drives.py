@@ -24,6 +24,7 @@ from robot_dynamics.nodes.drives import (
     DriveGravityCompensation,
     DriveProperties,
     EarlierRunFilter,
+    OneTopicFilter,
     SimulatedDrives,
 )
 from robot_dynamics.nodes.joint_commands import CommandError
@@ -369,3 +370,20 @@ def test_a_reset_goes_back_to_the_start(gate):
     assert gate.tick == 0
     assert gate.missing == ("left", "right")
     assert not gate.torque.any()
+
+
+def test_one_topic_at_a_time_commands_an_arm():
+    """The first one, until it is silent for longer than stated; each arm by itself."""
+    topic = OneTopicFilter(0.05)
+    topic.require("left", "left/commands", 1.0)
+    topic.require("right", "joint_commands", 1.0)
+    words = "joint_commands: a command for arm 'left', which is commanded on left/commands as well"
+    for now in (1.0, 1.0 + 0.05 * 0.99):
+        with pytest.raises(CommandError, match=words):
+            topic.require("left", "joint_commands", now)
+    topic.require("left", "left/commands", 1.04)
+    with pytest.raises(CommandError):
+        topic.require("left", "joint_commands", 1.08)
+    topic.require("left", "joint_commands", 1.04 + 0.05 * 1.01)
+    with pytest.raises(CommandError, match="commanded on joint_commands as well"):
+        topic.require("left", "left/commands", 1.1)

@@ -19,17 +19,18 @@ from sensor_msgs.msg import JointState
 from waiting import wait_until
 
 from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import SECOND, LockstepClock, WallClock, stamp_of
-from robot_dynamics.nodes.command_topics import CommandTopics
+from robot_dynamics.nodes.command_output import CommandOutput
+from robot_dynamics.nodes.command_topics import command_topics
 from robot_dynamics.nodes.conversions import JointSample, joint_state_reader
+from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.joint_commands import (
     CommandError,
     JointCommand,
-    JointCommandTopic,
     answered_tick,
-    command_topics,
     joint_commands,
 )
 from robot_dynamics.nodes.joint_servos import JointServos
@@ -110,10 +111,15 @@ def test_stamps_of_simulated_time_are_ticks():
 def test_interfaces_that_a_node_cannot_command_are_refused(ros, interfaces, words):
     """Before it publishes anything."""
     with pytest.raises(ParameterError, match="command_interfaces") as caught:
-        command_topics(None, SYSTEM, None, interfaces, WallClock(PERIOD))
+        command_topics(None, SYSTEM, None, interfaces, WallClock(PERIOD), positions=False)
     assert words in str(caught.value)
-    with pytest.raises(ParameterError, match="in lockstep the simulator waits for it"):
+    with pytest.raises(ParameterError, match="in lockstep the simulator waits for"):
         command_topics(None, SYSTEM, None, ["position"], LockstepClock(PERIOD), positions=True)
+
+
+def names_of(topics):
+    """Return the names of the topics on which commands are published."""
+    return [publisher.topic_name for publisher in topics._publishers]
 
 
 @pytest.fixture
@@ -127,12 +133,14 @@ def commander(ros):
         reader=joint_state_reader(),
     )  # fmt: skip
 
-    def make(interfaces, clock=WallClock, to_commands=lambda torque: torque):
+    def make(interfaces, clock=WallClock, to_commands=lambda torque: torque, positions=True):
         made.append(
-            command_topics(node, SYSTEM, to_commands, interfaces, clock(PERIOD), positions=True)
+            command_topics(
+                node, SYSTEM, to_commands, interfaces, clock(PERIOD), positions=positions
+            )
         )
         if any(interfaces):
-            wait_until(lambda: made[-1]._publisher.get_subscription_count() == 2)
+            wait_until(lambda: made[-1]._publishers[0].get_subscription_count() > len(made))
         return made[-1]
 
     def hear():
@@ -150,8 +158,7 @@ def test_efforts_of_all_arms_are_one_message(commander):
     """With the stamp of the state that they answer; gravity of drives is left out."""
     make, hear = commander
     topics = make(["effort"], to_commands=lambda torque: torque - 1.0)
-    assert isinstance(topics, JointCommandTopic)
-    assert topics.names == ["/joint_commands"]
+    assert names_of(topics) == ["/joint_commands"]
     assert np.isnan(topics.last()).all()
     assert topics.send(5, np.arange(14.0), (), {"position": np.zeros(14)})
     heard = hear()
@@ -169,27 +176,75 @@ def test_efforts_of_all_arms_are_one_message(commander):
     topics.wait_for_delivery(1.0)
 
 
+class HandClock(WallClock):
+    """A clock that goes on by hand."""
+
+    time = 0.0
+
+    def now(self):
+        """Return the time [ns]."""
+        return round(self.time * SECOND)
+
+
 def test_positions_and_velocities_for_drives_that_take_them(commander):
-    """In the order of the setting; without the law nothing but one message that stops them."""
+    """In the order of the setting; nothing before the first ones are known."""
     make, hear = commander
     topics = make(["velocity", "position"])
+    assert names_of(topics) == [
+        "/joint_commands",
+        "/left/position_commands",
+        "/right/position_commands",
+    ]
+    assert not topics.uses_torques
     points = {"position": np.arange(14.0), "velocity": -np.arange(14.0)}
-    assert topics.send(1, np.zeros(14), (), {})
     assert topics.send(2, np.zeros(14), ("right",), points)
     heard = hear()
     assert heard.names == list(LEFT)
     assert heard.position.tolist() == list(range(7))
     assert heard.velocity.tolist() == [-float(i) for i in range(7)]
     assert heard.effort.size == 0
-    assert topics.send(3, np.zeros(14), (), {})
-    heard = hear()
-    assert heard.position.tolist() == list(range(14))
-    assert not heard.velocity.any()
     assert not topics.send(3, np.zeros(14), (), points | {"position": np.full(14, np.inf)})
-    assert topics.send(4, np.zeros(14), (), points)
+
+
+@pytest.mark.parametrize("interfaces", [["velocity"], ["position", "velocity"]])
+@pytest.mark.parametrize("who", ["its own", "another's"])
+def test_joints_come_to_rest_without_set_points(commander, interfaces, who):
+    """Drives keep the last velocity: it ends in 0.4 s, of this node or of one that has died."""
+    make, hear = commander
+    law, topics = make(interfaces, HandClock), make(interfaces, HandClock, positions=None)
+    own = law if who == "its own" else topics
+    start, speed = SYSTEM.posture, np.linspace(-0.2, 0.2, 14)
+    law.send(1, np.zeros(14), (), {"position": start, "velocity": speed})
     hear()
-    for tick in (5, 6):
-        assert topics.send(tick, np.zeros(14), (), {})
+
+    def heard():
+        topics.last()
+        return np.isfinite(topics._last["velocity"]).all()
+
+    wait_until(heard)
+    seen = []
+    for own._clock.time in np.arange(0.0, 0.5, 0.02):
+        assert own.send(1, np.zeros(14), (), {})
+        seen.append(hear())
+    rates = np.array([one.velocity for one in seen])
+    np.testing.assert_allclose(rates[0], speed, atol=1e-12)
+    assert (np.abs(np.diff(rates, axis=0)) <= 0.2 * np.abs(speed) + 1e-12).all()
+    assert np.abs(rates[10]).max() > 0.02
+    assert not rates[20:].any()
+    if "position" in interfaces:
+        moved = np.array([one.position for one in seen]) - start
+        np.testing.assert_allclose(moved[-1], 0.2 * speed, atol=1e-12)
+        middles = 0.5 * (rates[1:] + rates[:-1])
+        np.testing.assert_allclose(np.diff(moved, axis=0), 0.02 * middles, atol=1e-4)
+    own.forget()
+    own.end(2)  # at once
+    assert not hear().velocity.any()
+    own._last["velocity"][:] = 1e300  # from a node that is wrong
+    assert own.send(3, np.zeros(14), (), {})
+    assert (np.abs(hear().velocity) <= SYSTEM.limits["velocity"]).all()
+    own.forget()
+    own._last["velocity"][:] = np.nan
+    assert own.send(4, np.zeros(14), (), {})
     assert not hear().velocity.any()
 
 
@@ -201,7 +256,9 @@ def test_a_released_arm_is_named_without_values_in_lockstep(commander):
     heard = hear()
     assert heard.names == [*LEFT, *RIGHT]
     assert heard.effort.size == 0
-    assert isinstance(make([""]), CommandTopics)
+    assert names_of(make([""])) == ["/left/commands", "/right/commands"] + [
+        f"/{arm}/position_commands" for arm in ARMS
+    ]
 
 
 def test_qualities_of_service_match_the_hardware_interface():
@@ -316,3 +373,47 @@ def test_arms_that_hold_an_object_stay():
         found.append(seen.q - start)
     assert 1e-4 < np.abs(found).max() < 2e-3
     assert np.abs(seen.qd).max() < 5e-3
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_admittance_on_drives_that_take_positions(used):
+    """A torque servo whose torques are not used winds up, and its limits end control."""
+    scenario = load_scenario("lift_box", ["control.law=admittance"])
+    plant = make_plant(scenario, true_system(scenario, SYSTEM))
+    seen, servos = plant.reset(), JointServos(SYSTEM, PERIOD, held=True)
+    loop = control_loop(scenario)
+    law = loop.law
+    law.torques_used = used
+    loop.check(seen.q, seen.qd)
+    loop.start_at(0, 0, seen.q, seen.qd, seen.wrenches)
+    for tick in range(600):
+        outcome = loop.update(tick, tick, seen.q, seen.qd, seen.wrenches)
+        if not loop.safety.law_runs:
+            break
+        for arm, own in zip(SYSTEM.arms, SYSTEM.arm_slices, strict=True):
+            servos.take(JointCommand(arm.name, law.set_points[own], NONE, NONE), seen.q)
+        seen = plant.step(servos.torques(outcome.torque, seen.q, seen.qd))
+    if used:
+        assert "torque limits let no more than" in str(loop.safety.cause)
+        return
+    assert loop.safety.law_runs, loop.safety.cause
+    step = outcome.step
+    assert np.array_equal(outcome.torque, step.support)
+    assert np.abs(step.error[3:]).max() < 0.02
+
+
+def test_the_law_is_told_whether_its_torques_are_used(ros):
+    """Drives that take positions or velocities do not use them."""
+    scenario = load_scenario("lift_box", ["control.law=admittance"])
+    loop = control_loop(scenario, clock=WallClock(PERIOD))
+    values = {
+        "command_timeout": 0.05, "on_command_timeout": "brake", "guard": "none",
+        "heartbeat_timeout": 0.1, "drives_compensate_gravity": False,
+    }  # fmt: skip
+    drives = DriveProperties(scenario.cell.arms, values, ())
+    node = ros.create_node("controller")
+    for interfaces, used in (([""], True), (["effort"], True), (["velocity", "position"], False)):
+        given = values | {"command_interfaces": interfaces}
+        CommandOutput(node, Inbox(node), loop, drives, given).destroy()
+        assert loop.law.torques_used == used
+    node.destroy_node()

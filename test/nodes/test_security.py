@@ -52,6 +52,8 @@ COMMON = re.compile(
     r"/rosout|/parameter_events|~/transition_event|~/(get|list|set|describe)_parameter\w*"
     r"|~/get_type_description|~/change_state|~/get_(state|available_\w+|transition_graph)"
 )
+# Where mujoco_ros2_control_msgs is installed.
+MUJOCO = ("set_pause", "step_simulation", "reset_world", "set_free_joint_state", "apply_wrench")
 # Permitted, and not there in the run below: of other laws, settings and packages.
 SETTINGS = {
     "joint_commands",
@@ -59,6 +61,7 @@ SETTINGS = {
     "left/position_commands",
     "right/position_commands",
     *(f"{arm}/gripper/{what}" for arm in ("left", "right") for what in ("commands", "state")),
+    *(f"~/{service}" for service in MUJOCO),
     "task/phase",
     "object/reference_contact_force",
     "/tf",

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +33,7 @@ _ROUNDING = 1e-9  # excess over a limit that is no error [rad, m, rad/s or m/s]
 _SHORTEST_HALT_S = 0.02
 # Change of velocity and of position on the way to rest in 1 s, for an acceleration of 1, and less.
 _HALT_RATE, _HALT_WAY = 0.07, 0.02
+_OPEN = 2  # pieces at the beginning that depend on the motion before
 Motion = tuple[Array, Array, Array]
 
 
@@ -69,6 +72,14 @@ class JointLimits:
     lower: Array
     upper: Array
     velocity: Array
+
+
+class Curve(NamedTuple):
+    """Positions over time, piece by piece, and their derivatives (n,)."""
+
+    position: PPoly
+    velocity: PPoly
+    acceleration: PPoly
 
 
 class JointTrajectory:
@@ -159,25 +170,59 @@ class JointTrajectory:
         Raises:
             JointTrajectoryError: If the path leaves the limits, or a point at time 0 is elsewhere.
         """
-        first = int(self.times[0] == 0.0)
+        first = self._first
         if first:
             self._require_near(present[0])
-        times = np.concatenate([[0.0], self.times[first:]])
-        if len(times) == 1:  # where the joints are
+        if len(self.times) == first:  # where the joints are
             return halted(now, present, limits)
-        p = np.concatenate([present[0][None], self._positions[first:]])
-        a = np.concatenate([present[2][None], self._accelerations[first:]])
-        v = np.zeros_like(p)
-        v[0] = present[1]
-        if self._velocities is not None:
-            v[1:] = self._velocities[first:]
-        else:
-            v[1:-1] = (p[2:] - p[:-2]) / (times[2:] - times[:-2])[:, None]
-        T = np.diff(times)[:, None]
+        p, v, a = (
+            np.concatenate([one[None], values[first : first + _OPEN]])
+            for one, values in zip(present, self._motion, strict=True)
+        )
+        times = np.concatenate([[0.0], self.times[first : first + _OPEN]])
+        if self._velocities is None and len(self.times) > first + 1:
+            v[1] = (p[2] - p[0]) / times[2]
         with np.errstate(all="ignore"):  # numbers of any size are refused below
-            pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), T)
-            self._check_limits(tuple(_sampled(one, T) for one in pieces), limits)
-        return JointPath(now, PPoly(pieces[0][::-1], times))
+            curve, samples = _joined((p, v, a), times)
+            curves = [curve]
+            if self._rest is not None:
+                curves.append(self._rest[0])
+                samples = np.concatenate([samples, self._rest[1]], axis=1)
+            self._check_limits(samples, limits)
+        return JointPath(now, *curves)
+
+    def prepare(self) -> JointTrajectory:
+        """Compute now all that does not depend on the beginning; return the trajectory.
+
+        `begun` then takes as long for 2000 points as for three.
+        """
+        _ = self._rest
+        return self
+
+    @property
+    def _first(self) -> int:
+        """Index of the first point after the beginning."""
+        return int(self.times[0] == 0.0)
+
+    @cached_property
+    def _motion(self) -> Motion:
+        """Positions, velocities and accelerations of the points (N, n) each."""
+        p, times = self._positions, self.times
+        v = np.zeros_like(p) if self._velocities is None else self._velocities
+        if self._velocities is None:
+            with np.errstate(all="ignore"):
+                v[1:-1] = (p[2:] - p[:-2]) / (times[2:] - times[:-2])[:, None]
+        return p, v, self._accelerations
+
+    @cached_property
+    def _rest(self) -> tuple[Curve, Array] | None:
+        """Curve after the open pieces, and its least and largest motion (3, 2, n); or None."""
+        begin = self._first + _OPEN - 1
+        if len(self.times) <= begin + 1:
+            return None
+        with np.errstate(all="ignore"):
+            curve, samples = _joined([x[begin:] for x in self._motion], self.times[begin:])
+            return curve, np.stack([samples.min(axis=1), samples.max(axis=1)], axis=1)
 
     def _require_near(self, q: Array) -> None:
         distance = np.abs(self._positions[0] - q)
@@ -188,8 +233,8 @@ class JointTrajectory:
                 f"reference, expected at most {_BEGINS_WITHIN:g}, in rad or m."
             )
 
-    def _check_limits(self, motion: tuple[Array, ...], limits: JointLimits) -> None:
-        """Refuse samples of positions, velocities and accelerations (M, n)."""
+    def _check_limits(self, motion: Array, limits: JointLimits) -> None:
+        """Refuse samples of positions, velocities and accelerations (3, M, n)."""
         free = np.full(len(self.joints), np.finfo(float).max)
         for what, found, least, most in (
             ("position", motion[0], limits.lower, limits.upper),
@@ -207,6 +252,19 @@ class JointTrajectory:
                 f"{found[sample, joint]:.4g}; expected {least[joint]:.4g} to "
                 f"{most[joint]:.4g}, in rad or m, and s."
             )
+
+
+def _joined(motion: Sequence[Array], times: Array) -> tuple[Curve, Array]:
+    """Return the curve through points, and its motion at several times of each piece (3, M, n).
+
+    Args:
+        motion: Positions, velocities and accelerations of the points (N, n) each.
+        times: Their times (N,) [s].
+    """
+    T, (p, v, a) = np.diff(times)[:, None], motion
+    pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), T)
+    curve = Curve(*(PPoly(coefficients[::-1], times) for coefficients in pieces))
+    return curve, np.array([_sampled(coefficients, T) for coefficients in pieces])
 
 
 def _sampled(coefficients: Array, duration: Array) -> Array:
@@ -230,12 +288,12 @@ class JointPath:
 
     Args:
         begin: Time of its beginning [s].
-        curve: Positions over the time from then on (n,).
+        curves: Motion over the time from then on, each from the end of the one before.
     """
 
-    def __init__(self, begin: float, curve: PPoly) -> None:
-        self._begin, self._curve = begin, (curve, curve.derivative(), curve.derivative(2))
-        self.duration = float(curve.x[-1])
+    def __init__(self, begin: float, *curves: Curve) -> None:
+        self._begin, self._curves = begin, curves
+        self.duration = float(curves[-1].position.x[-1])
 
     def since(self, time: float) -> float:
         """Return the time since its beginning [s]."""
@@ -249,13 +307,20 @@ class JointPath:
             ahead: Time from a measurement to the middle of the action of its command [s].
         """
         t, later = self.since(time), self.since(time) + ahead
-        q, qd, qdd = self._curve
         at = min(max(t, 0.0), self.duration)
-        found = np.asarray(q(at))
-        moves = 0.0 <= t < self.duration
-        rate = np.asarray(qd(at)) if moves else np.zeros_like(found)
-        second = np.asarray(qdd(later)) if later < self.duration else np.zeros_like(found)
+        curve = self._curve(at)
+        found = np.asarray(curve.position(at))
+        rate = second = np.zeros_like(found)
+        if 0.0 <= t < self.duration:
+            rate = np.asarray(curve.velocity(at))
+        if later < self.duration:
+            second = np.asarray(self._curve(later).acceleration(later))
         return found, rate, second
+
+    def _curve(self, t: float) -> Curve:
+        """Return the curve at a time from the beginning on."""
+        begun = [curve for curve in self._curves if t >= curve.position.x[0]]
+        return begun[-1] if begun else self._curves[0]
 
 
 def halted(now: float, present: Motion, limits: JointLimits) -> JointPath:
@@ -276,8 +341,8 @@ def halted(now: float, present: Motion, limits: JointLimits) -> JointPath:
     )
     most = np.minimum((limits.upper - np.maximum(q, end)) / way, (V - np.maximum(qd, 0.0)) / rate)
     qdd = np.clip(qdd, np.minimum(least, 0.0), np.maximum(most, 0.0))
-    curve = hermite((q, qd, qdd), (end, still, still), T)[0]
-    return JointPath(now, PPoly(curve[::-1][:, None, :], [0.0, T]))
+    motion = [np.array(pair) for pair in ((q, end), (qd, still), (qdd, still))]
+    return JointPath(now, _joined(motion, np.array([0.0, T]))[0])
 
 
 @dataclass(eq=False)

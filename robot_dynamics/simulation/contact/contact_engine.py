@@ -13,7 +13,7 @@ import numpy as np
 from robot_dynamics.arrays import Array, Mask
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.dynamics.arguments import finite_vector
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
@@ -156,6 +156,28 @@ class ContactEngine(SceneEngine):
         steps.hold(self._now.rows(arm), closed=closed)
         self.sensed()
         return closed
+
+    def place(self, pose: Array, twist: Array) -> None:
+        """Put the object elsewhere; see `PlacesObject`."""
+        steps, system = self.stepping, self.scene.system
+        grippers = [self._now.rows(arm) for arm in self.scene.grippers]
+        if not all(steps.state.contacts.loose[rows].all() for rows in grippers):
+            raise ArgumentError("a gripper holds the object, expected open ones to place it.")
+        before, q, v = self.save(), steps.q.copy(), steps.v.copy()
+        q[system.object_q] = pose
+        to_body = rotation_of_quaternion(pose[3:].tolist()).T
+        v[system.object_v] = [*to_body @ twist[:3], *to_body @ twist[3:]]
+        steps.start(q, v)
+        self._now.look(q, v)
+        for rows in grippers:
+            steps.hold(rows, closed=False)
+        try:
+            steps.require_shallow()
+        except ArgumentError:
+            self.restore(before)
+            raise
+        self._forces = np.zeros_like(self._forces)
+        self.sensed()
 
     def _return(self) -> None:
         """Return to the start; rigid grasps are open if they are apart there."""

@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.interpolate import BPoly
 
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.task import joint_trajectory
 from robot_dynamics.control.task.free_phases import Follow
 from robot_dynamics.control.task.joint_trajectory import (
     Code,
@@ -114,6 +116,60 @@ def test_wrong_trajectories_are_refused(wrong, words):
     """With the point and the joint."""
     with pytest.raises(JointTrajectoryError, match=words):
         trajectory(**wrong)
+
+
+def test_a_path_of_many_points_is_the_quintic_through_them():
+    """As SciPy makes it from the derivatives, with a beginning in motion."""
+    rng = np.random.default_rng(4)
+    times = np.cumsum(rng.uniform(0.3, 1.0, 7))
+    p, v, a = rng.uniform(-0.5, 0.5, (3, 7, 2))
+    v[-1] = 0.0
+    now = tuple(rng.uniform(-0.2, 0.2, (3, 2)))
+    wide = JointLimits(*(np.full(2, x) for x in (-9.0, 9.0, 9.0)))
+    path = trajectory(times, p, velocities=v, accelerations=a).begun(3.0, now, wide)
+    knots = [np.stack(point) for point in zip(*(
+        np.concatenate([one[None], many]) for one, many in zip(now, (p, v, a), strict=True)
+    ), strict=True)]  # fmt: skip
+    whole = BPoly.from_derivatives(np.concatenate([[0.0], times]), knots)
+    for t in np.linspace(0.0, times[-1] - 1e-6, 60):
+        q, qd, qdd = path.at(3.0 + t)
+        np.testing.assert_allclose(q, whole(t), atol=1e-9)
+        np.testing.assert_allclose(qd, whole.derivative()(t), atol=1e-9)
+        np.testing.assert_allclose(qdd, whole.derivative(2)(t), atol=1e-8)
+
+
+def test_a_prepared_trajectory_leaves_two_pieces_to_its_beginning(monkeypatch):
+    """So that 2000 points take no longer in the control loop than three."""
+    times = np.arange(1.0, 2001.0)
+    ready = trajectory(times, np.tile(np.sin(times), (2, 1)).T).prepare()
+    pieces, compute = [], joint_trajectory.hermite
+
+    def counted(begin, end, duration):
+        pieces.append(len(duration))
+        return compute(begin, end, duration)
+
+    monkeypatch.setattr(joint_trajectory, "hermite", counted)
+    path = ready.begun(0.0, REST, LIMITS)
+    assert pieces == [2]
+    np.testing.assert_allclose(path.at(1500.0)[0], np.sin(1500.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5])
+def test_limits_hold_in_every_piece(first):
+    """On both sides, whether a piece is prepared or not, and with a point at time 0."""
+    times = first + 2.0 * np.arange(6.0)
+    for piece in range(1, 6):
+        for side, name in ((1.0, "a"), (-1.0, "b")):
+            points = np.zeros((6, 2))
+            points[piece:, "ab".index(name)] = side * 2.0
+            still = {"velocities": np.zeros((6, 2))}
+            trajectory(times, points, **still).begun(0.0, REST, LIMITS)
+            beyond = trajectory(times, 1.01 * points, **still)
+            with pytest.raises(JointTrajectoryError, match=f"position of joint '{name}'"):
+                beyond.begun(0.0, REST, LIMITS)
+            slow = JointLimits(*(LIMITS.lower, LIMITS.upper, np.full(2, 1.875 / 1.01)))
+            with pytest.raises(JointTrajectoryError, match=f"velocity of joint '{name}'"):
+                trajectory(times, points, **still).begun(0.0, REST, slow)
 
 
 def test_limits_hold_between_the_points_as_well():

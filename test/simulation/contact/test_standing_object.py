@@ -311,3 +311,57 @@ def test_only_grippers_grip():
     scene, start = between_fingers(Material(), "rigid")
     with pytest.raises(ArgumentError, match="grasps of RigidEngine cannot open"):
         ScenePlant(scene, start, PERIOD, SETTINGS).grip("arm0", closed=False)
+
+
+TURNED = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]  # by a quarter about z
+
+
+@pytest.mark.parametrize("make", ENGINES)
+def test_an_object_that_is_placed_in_the_air_falls_freely(make):
+    """With the twist that it was given, in world axes, from a turned pose."""
+    plant = gripping(make)
+    plant.step(forces(0.0, 0.0))
+    plant.place([0.02, 0.0, 0.5, *TURNED], [0.0, 0.0, 2.0, 0.1, -0.2, 1.0])
+    truth = plant.truth()
+    assert_allclose(truth.object_pose, [0.02, 0.0, 0.5, *TURNED], atol=1e-12)
+    assert_allclose(truth.object_twist, [0.0, 0.0, 2.0, 0.1, -0.2, 1.0], atol=1e-12)
+    for _ in range(50):
+        plant.step(forces(0.0, 0.0))
+    t, (x, y, z, *quaternion) = 0.1, plant.truth().object_pose
+    step = PERIOD / plant.substeps  # a time step's error is g t h / 2
+    assert_allclose([x, y], [0.02 + 0.1 * t, -0.2 * t], atol=1e-6)
+    assert_allclose(z, 0.5 + 1.0 * t - 0.5 * G * t**2, atol=0.6 * G * t * step)
+    half = 0.5 * (0.5 * np.pi + 2.0 * t)
+    assert_allclose(quaternion, [0.0, 0.0, np.sin(half), np.cos(half)], atol=1e-6)
+
+
+@pytest.mark.parametrize("make", ENGINES)
+def test_an_object_in_a_gripper_is_not_placed(make):
+    """After it has opened, it is."""
+    plant = gripping(make)
+    assert plant.grip("arm0", closed=True)
+    with pytest.raises(ArgumentError, match="a gripper holds the object"):
+        plant.place([0.0, 0.0, 0.5, *TURNED], np.zeros(6))
+    plant.grip("arm0", closed=False)
+    plant.place([0.0, 0.0, 0.5, *TURNED], np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("pose_of", "twist", "words"),
+    [
+        ([0.0, 0.0, -0.05, *TURNED], np.zeros(6), "mm deep in what it touches"),
+        ([0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0], np.zeros(6), "the quaternion is"),
+        ([0.0, 0.0, np.nan, *TURNED], np.zeros(6), "pose"),
+        ([0.0, 0.0, 0.5, *TURNED], np.full(6, np.inf), "twist"),
+    ],
+)
+def test_wrong_places_are_refused(pose_of, twist, words):
+    """And the object stays where it is."""
+    plant = gripping(ScenePlant)
+    before = plant.state_hash()
+    with pytest.raises(ArgumentError, match=words):
+        plant.place(pose_of, twist)
+    assert plant.state_hash() == before
+    scene, start = between_fingers(Material(), "rigid")
+    with pytest.raises(ArgumentError, match="stays in its grasps; expected one that stands"):
+        ScenePlant(scene, start, PERIOD, SETTINGS).place([0, 0, 0.5, *TURNED], np.zeros(6))
