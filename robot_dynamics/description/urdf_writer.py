@@ -81,7 +81,7 @@ def urdf_of(mechanism: Mechanism, shapes: Iterable[Shape] = (), name: str = "") 
     Args:
         mechanism: Links and joints; URDF has no loop joints, which are omitted.
         shapes: Visual and collision shapes of its links.
-        name: Name of the robot; by default of the mechanism.
+        name: Name of the robot; by default the name of the mechanism.
     """
     robot = ET.Element("robot", name=name or mechanism.name)
     of_link: dict[str, list[Shape]] = {}

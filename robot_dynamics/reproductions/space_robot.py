@@ -281,8 +281,8 @@ def _outcome(quick: bool, thrusters: bool, tell: Tell) -> StudyOutcome:
     figures = {
         "duration [s]": craft.end,
         "momentum": {"angular [N m s]": h0[:3].tolist(), "linear [N s]": h0[3:].tolist()},
-        "largest change of angular momentum, part of it": angular,
-        "largest change of linear momentum, part of it": linear,
+        "largest change of angular momentum, relative": angular,
+        "largest change of linear momentum, relative": linear,
         "impulse of the catch": {
             "left arm [N s]": float(np.linalg.norm(per_arm[0, 3:])),
             "right arm [N s]": float(np.linalg.norm(per_arm[1, 3:])),

@@ -60,7 +60,7 @@ def tan(x: Scalar) -> Any:
 
 
 def asin(x: Scalar) -> Any:
-    """The angle in [-pi/2, pi/2] that has a sine; nan outside [-1, 1]."""
+    """The angle in [-pi/2, pi/2] with the sine `x`; nan outside [-1, 1]."""
     if isinstance(x, (float, int)):
         return math.asin(x) if -1.0 <= x <= 1.0 else math.nan
     if isinstance(x, SymbolicScalar):
@@ -70,7 +70,7 @@ def asin(x: Scalar) -> Any:
 
 
 def acos(x: Scalar) -> Any:
-    """The angle in [0, pi] that has a cosine; nan outside [-1, 1]."""
+    """The angle in [0, pi] with the cosine `x`; nan outside [-1, 1]."""
     if isinstance(x, (float, int)):
         return math.acos(x) if -1.0 <= x <= 1.0 else math.nan
     if isinstance(x, SymbolicScalar):
@@ -80,7 +80,7 @@ def acos(x: Scalar) -> Any:
 
 
 def atan(x: Scalar) -> Any:
-    """The angle in [-pi/2, pi/2] that has a tangent."""
+    """The angle in [-pi/2, pi/2] with the tangent `x`."""
     if isinstance(x, (float, int)):
         return math.atan(x)
     if isinstance(x, SymbolicScalar):

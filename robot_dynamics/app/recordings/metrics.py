@@ -204,7 +204,7 @@ def pushed_surfaces(recording: Recording) -> Array:
 
 
 def _pushed(recording: Recording) -> list[tuple[int, int]]:
-    """Return of each surface that can only be pushed its index, and that of its wanted force."""
+    """Return the index of each surface that can only be pushed, with its wanted force's index."""
     count = recording["contact_force"].shape[1]
     first = recording.metadata.get("surface_rows", list(range(count)))
     held = {row for _, row, *_ in recording.metadata.get("holding_rows", [])}

@@ -239,7 +239,7 @@ def hybrid_reference(
         scenario: The scenario.
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
-        rows: Slice of each surface's forces; by default of the scenario's surfaces.
+        rows: Slice of each surface's forces; by default those of the scenario.
         squeezed: Whether an internal force stated at time 0 acts before; it does if contacts can
             only push.
 

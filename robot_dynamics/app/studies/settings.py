@@ -72,17 +72,17 @@ class StudySettings:
         scenario: The scenario: a file, relative to this one, or the name of a shipped one.
         vary: Distributions of varied values, by key as for `--set`. Keys below `plant` are
             differences of the plant from the controller's model.
-        name: Name of the study; by default of its file.
+        name: Name of the study; by default the file's name.
         description: Purpose of the study, for people.
         samples: Number of runs; for a grid the number of combinations of its values.
         sampling: "plain" for independent random numbers, "latin_hypercube", "sobol" for a
-            scrambled Sobol sequence, "saltelli" for the blocks of one from which Sobol indices
+            scrambled Sobol sequence, "saltelli" for its blocks from which Sobol indices
             follow, "grid" for all combinations of values that are all choices.
         seed: Seed of all random numbers.
         fixed: Changes of the scenario in all runs, by key as for `--set`.
         figures: Names of recorded figures of the report of a run; by default those with thresholds
             in the scenario.
-        duration_s: Simulated time of each run [s]; by default of the scenario.
+        duration_s: Simulated time of each run [s]; by default the scenario's.
         places: Places of its keys in the file, by their paths ("vary.plant.seed"); not a key.
     """
 

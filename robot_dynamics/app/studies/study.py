@@ -65,7 +65,7 @@ class Task:
     Attributes:
         scenario: Scenario with the changes of all samples.
         figures: Names of the recorded figures.
-        duration: Simulated time [s]; by default of the scenario.
+        duration: Simulated time [s]; by default the scenario's.
         allow_code: Whether code that the scenario names may be imported.
         version: Version of the package in the calling process.
     """

@@ -54,7 +54,7 @@ class FreePhase(TaskPhase):
     Args:
         name: Key of the phase.
         arms: The arms.
-        settings: With its time limit and end after a failure.
+        settings: Its settings, with the time limit and the end after a failure.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Move(FreePhase):
 
 
 class Follow(FreePhase):
-    """Motion of free arms along trajectories that arrive meanwhile, until an operator ends it.
+    """Motion of free arms along received trajectories, until an operator ends it.
 
     Args:
         arms: The arms.
