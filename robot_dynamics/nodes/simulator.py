@@ -121,9 +121,7 @@ class Simulator:
         self._servos = JointServos(system, plant.period, held=not scenario.task)
         self._tracked = scenario.control.object_pose == "sensor"
         self._earlier = EarlierRunFilter()
-        self._topic_filter = OneTopicFilter(
-            values["silence_limit" if self._lockstep else "command_timeout"]
-        )
+        self._topic_filter = OneTopicFilter(values["command_timeout"])
 
         self._states = StateTopics(
             node,
