@@ -62,8 +62,6 @@ def object_code(
     if optimised:
         options = binding.create_pipeline_tuning_options(speed_level=opt_level)
         options.loop_vectorization = options.slp_vectorization = True
-        # Contact steps compile in half the time without it, and run 2 to 4 % faster.
-        options.loop_unrolling = False
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
     return bytes(machine.emit_object(module))

@@ -283,6 +283,10 @@ class RigidEngine(SceneEngine):
         self._in_steps = False
         if self._friction_holds:
             self._begin_steps()
+        elif self._stops.near(self.q) or any(
+            fault.kind == "joint_stuck" for fault in self._settings.faults
+        ):
+            self.steps.start(self.q, self.qd)  # compiled now and not in the middle of a run
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`."""
@@ -313,7 +317,7 @@ class RigidEngine(SceneEngine):
 
     @cached_property
     def steps(self) -> RigidSteps:
-        """The time steps with impulses, compiled when something first holds a joint."""
+        """The time steps with impulses, compiled at their first use."""
         period, settings = self._period, self._settings
         return RigidSteps(self.model, self._stops, self.drives, period, settings)
 

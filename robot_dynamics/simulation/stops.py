@@ -23,6 +23,8 @@ from robot_dynamics.model import Model
 
 #: Depth in a stop [rad or m] that steps with contacts can push out.
 _DEEP = 1e-3
+# Distance from a stop at the start [rad or m], within which a motion is likely to reach it.
+_NEAR = 0.1
 
 
 class Stops:
@@ -57,6 +59,10 @@ class Stops:
             return {"gaps": [item.phi(at) for item in self.items]}
 
         return run
+
+    def near(self, q: Array) -> bool:
+        """Return whether a motion from positions (nq,) is likely to reach a stop."""
+        return self.room(q) < _NEAR
 
     def room(self, q: Array) -> float:
         """Return the smallest distance from a stop [rad or m] at positions (nq,)."""

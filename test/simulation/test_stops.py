@@ -17,6 +17,7 @@ from robot_dynamics.contact.surfaces import Plane
 from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism, pose
+from robot_dynamics.simulation.faults import FaultSettings
 from robot_dynamics.simulation.mujoco_model import mujoco_xml
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene, SurfaceContact
@@ -115,6 +116,18 @@ def test_a_state_at_a_stop_goes_on_bit_for_bit():
         push = np.array([0.5, 1.0])
         assert np.array_equal(one.step(push).q, other.step(push).q)
     assert one.state_hash() == other.state_hash()
+
+
+@pytest.mark.parametrize(("distance", "near"), [(0.099, True), (0.101, False)])
+def test_steps_with_a_near_stop_are_compiled_before_the_run(distance, near):
+    """Within 0.1 m, by both laws of friction; a planned stuck joint has them at any distance."""
+    scene, start = slides(Limits(-distance, 1.0), friction=1.0)
+    assert ("steps" in vars(ScenePlant(scene, start, PERIOD, FREE).engine)) == near
+    plant = ScenePlant(scene, start, PERIOD, replace(FREE, joint_friction="coulomb"))
+    assert ("_stopped" in vars(plant.engine.steps._steps)) == near
+    fault = FaultSettings("joint_stuck", 1.0)
+    plant = ScenePlant(scene, start, PERIOD, replace(FREE, faults=(fault,)))
+    assert "steps" in vars(plant.engine)
 
 
 def test_a_limit_that_the_start_exceeds_is_no_stop():

@@ -109,7 +109,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self._return()
         self.stepping.require_shallow()
-        self._stopped_steps.at_stop = False
+        self._stopped_steps.begin()
         self._forces = self._resting_forces.copy()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:

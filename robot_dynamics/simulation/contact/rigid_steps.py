@@ -89,7 +89,7 @@ class RigidSteps:
         """Begin at positions (nq,) and velocities (nv,), without forces."""
         self.stepping.start(q, v)
         if isinstance(self._steps, StoppedSteps):
-            self._steps.at_stop = False
+            self._steps.begin()
 
     def saved(self) -> Any:
         """Return copies of all variables."""

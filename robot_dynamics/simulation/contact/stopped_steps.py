@@ -37,6 +37,12 @@ class StoppedSteps:
         self.steps, self.stops, self.at_stop = steps, stops, False
         self._rows = len(steps.state.contacts.force)
 
+    def begin(self) -> None:
+        """Begin at the state of the steps; compile those with stops if a stop is near."""
+        self.at_stop = False
+        if self.stops.near(self.steps.q):
+            self._stopped.take_over(self.steps)
+
     def run(self, force: Array, period: float, count: int) -> Array | None:
         """Advance by a period; see `TimeStepping.run`. Forces of stops are left out."""
         steps = self.steps
@@ -62,7 +68,7 @@ class StoppedSteps:
 
     @cached_property
     def _stopped(self) -> TimeStepping:
-        """Steps of the scene with its stops, compiled when a joint first reaches one."""
+        """Steps of the scene with its stops, compiled at their first use."""
         steps, scene, stops = self.steps, self.steps.scene, self.stops.items
         with_stops: Scene | RobotScene
         if isinstance(scene, RobotScene):
