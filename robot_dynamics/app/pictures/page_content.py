@@ -84,7 +84,7 @@ def _chart_series(chart: Chart) -> tuple[dict[str, Any], ...]:
     curves = [
         {"stroke": one.color, "width": one.width, "dash": one.dash or None} for one in chart.curves
     ]
-    series = [
+    series: list[dict[str, Any]] = [
         {"stroke": "transparent", "fill": _SHADE, "scale": "part"},
         *[limit for _ in chart.levels],
         *curves,
