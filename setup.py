@@ -38,10 +38,10 @@ EXTRAS = {
     "view": [
         "imageio-ffmpeg>=0.5",
         "mujoco>=3.2",
-        "pillow>=10",
+        "pillow>=10.1",
         "pycollada>=0.8",
         "trimesh>=4.4",
-        "viser>=1.0",
+        "viser>=1.1",
     ],
     "xacro": ["xacro>=2"],
     "completion": ["argcomplete>=3"],

@@ -50,6 +50,7 @@ class Chart:
         curves: The curves, those behind others first.
         spans: Beginning and end of times that are shaded [s].
         levels: Heights of limits.
+        fixed: Ends of the vertical axis; None if they follow from the curves.
 
     Args:
         times: Times of the curves (N,) [s].
@@ -60,18 +61,7 @@ class Chart:
         self.curves: list[Curve] = []
         self.spans: list[tuple[float, float]] = []
         self.levels: list[float] = []
-        self._range: tuple[float, float] | None = None
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Ends of the vertical axis."""
-        if self._range is not None:
-            return self._range
-        known = np.concatenate([np.zeros(0), *(curve.values for curve in self.curves)])
-        known = known[np.isfinite(known)]
-        low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-        margin = max(0.06 * (high - low), 1e-3 * max(abs(low), abs(high)), 1e-6)
-        return float(low - margin), float(high + margin)
+        self.fixed: tuple[float, float] | None = None
 
     def shaded(self) -> Array:
         """Return whether each time is within a span (N,)."""
@@ -120,7 +110,7 @@ class Chart:
 
     def set_ylim(self, low: float, high: float) -> None:
         """Set the ends of the vertical axis."""
-        self._range = low, high
+        self.fixed = low, high
 
     def get_legend_handles_labels(self) -> tuple[list[Any], list[str]]:
         """Return nothing: the page draws its own legend."""

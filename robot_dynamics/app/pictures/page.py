@@ -99,8 +99,8 @@ class Page:
         self._frames = {
             kind: _Frames(server.scene, kind, names, length * reach)
             for kind, names, length in (
-                ("tool", list(scene.tools), 0.05),
-                ("link", [name for name in scene.frames if name not in scene.tools], 0.03),
+                ("tool", list(scene.tools), 0.09),
+                ("link", [name for name in scene.frames if name not in scene.tools], 0.06),
             )
             if names
         }

@@ -33,22 +33,25 @@ class PageCharts:
     """
 
     def __init__(self, gui: Any, charts: Sequence[Chart], width: int) -> None:
-        self._handles = []
+        self._handles: list[tuple[Any, Any]] = []
         if not charts:
             return
         panel = gui.add_panel()
         with panel.add_tab("plots over time [s]"):
             for chart in charts:
-                gui.add_html(_chart_title(chart))
+                title = gui.add_html(_chart_title(chart))
                 self._handles.append(
-                    gui.add_uplot(
-                        _chart_data(chart, float(chart.times[0])),
-                        _chart_series(chart),
-                        scales=_scales(chart),
-                        axes=({"size": 26, **_TICKS}, {"size": 52, **_TICKS}),
-                        legend={"show": False},
-                        height=_CHART,
-                        padding=(8, 12, 0, 0),
+                    (
+                        title,
+                        gui.add_uplot(
+                            _chart_data(chart, float(chart.times[0])),
+                            _chart_series(chart),
+                            scales=_scales(chart),
+                            axes=({"size": 26, **_TICKS}, {"size": 52, **_TICKS}),
+                            legend={"show": False},
+                            height=_CHART,
+                            padding=(8, 12, 0, 0),
+                        ),
                     )
                 )
         panel.dock_left()
@@ -56,15 +59,16 @@ class PageCharts:
 
     def show(self, charts: Sequence[Chart], time: float) -> None:
         """Draw charts, of the same curves as at first, and the line at a time [s]."""
-        for handle, chart in zip(self._handles, charts, strict=False):
-            data = _chart_data(chart, time)
-            if handle.scales != _scales(chart):
-                handle.scales = _scales(chart)
-            handle.data = data
+        for (title, handle), chart in zip(self._handles, charts, strict=False):
+            handle.data = _chart_data(chart, time)
+            if title.content != _chart_title(chart):
+                title.content = _chart_title(chart)
 
 
 def _scales(chart: Chart) -> dict[str, Any]:
-    return {"x": {"time": False}, "y": {"range": chart.range}, "part": {"range": (0.0, 1.0)}}
+    """Return uPlot's scales; a range that changes would make it draw a new chart each time."""
+    y = {} if chart.fixed is None else {"range": chart.fixed}
+    return {"x": {"time": False}, "y": y, "part": {"range": (0.0, 1.0)}}
 
 
 def _chart_title(chart: Chart) -> str:
@@ -90,7 +94,7 @@ def _chart_series(chart: Chart) -> tuple[dict[str, Any], ...]:
         *curves,
         {"stroke": INK, "width": 1, "scale": "part"},
     ]
-    return {"label": "time [s]"}, *({"points": {"show": False}, **one} for one in series)
+    return {"label": "time [s]"}, *({**one, "points": {"show": False}} for one in series)
 
 
 def _chart_data(chart: Chart, time: float) -> tuple[Array, ...]:

@@ -3,7 +3,6 @@
 """Curves of a run for the page in the browser, from the panels of its figure."""
 
 import numpy as np
-import pytest
 
 from robot_dynamics.app.pictures.charts import Chart, charts_of
 from robot_dynamics.app.recordings.recording import Recording
@@ -26,11 +25,10 @@ def test_charts_have_the_numbers_of_the_recording(run):
     true = next(curve for curve in position.curves if curve.label == "z")
     moved = recording["object_pose"][::stride, 2] - recording["reference_pose"][0, 2]
     assert np.array_equal(true.values, moved)
-    # References are behind, and the axis holds all curves.
+    # References are behind.
     assert [curve.behind for curve in position.curves] == 3 * [True] + 3 * [False]
-    low, high = position.range
-    every = np.concatenate([curve.values for curve in position.curves])
-    assert low < every.min() < every.max() < high
+    assert position.fixed is None
+    assert charts["Joint torques"].fixed == (-110.0, 110.0)
     assert charts["Joint torques"].levels == [-100.0, 100.0]
 
 
@@ -39,15 +37,6 @@ def test_arms_that_hold_nothing_have_charts_of_their_joints(run):
     recording = Recording(run.recording.columns, {**run.recording.metadata, "holds_object": False})
     titles = [chart.title for chart in charts_of(recording)]
     assert titles == ["Joints, from their start", "Joint torques, part of their limits"]
-
-
-@pytest.mark.parametrize("values", [[], [np.nan], [0.0, 0.0], [7.0, 7.0]])
-def test_an_axis_has_ends_without_a_spread_of_values(values):
-    """No values, unknown ones and equal ones have an axis of some height."""
-    chart = Chart(np.arange(len(values), dtype=float))
-    chart.plot(chart.times, values, color="#000000")
-    low, high = chart.range
-    assert low < np.nanmax([*values, 0.5 * (low + high)]) < high
 
 
 def test_spans_are_shaded_from_their_beginning():

@@ -85,9 +85,10 @@ def test_plots_follow_the_time(page, instant):
     page.show(instant)
     time_s = page._scene.times[instant]
     assert len(page._charts._handles) == 4
-    for chart, handle in zip(page._scene.charts, page._charts._handles, strict=True):
+    for chart, (title, handle) in zip(page._scene.charts, page._charts._handles, strict=True):
         times, *_, line = handle.data
-        assert handle.scales["y"]["range"] == chart.range
+        assert chart.title in title.content
+        assert handle.scales["y"].get("range") == chart.fixed
         assert handle.scales["part"]["range"] == (0.0, 1.0)
         assert (np.diff(times) >= 0.0).all()
         (at,) = np.flatnonzero(line)
