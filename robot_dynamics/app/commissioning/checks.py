@@ -108,7 +108,7 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Chec
                 f"{found}; these are the positions of arm {other.name!r}",
                 "exchange the topics or joint names of the two arms",
             )
-    if is_at(np.degrees(home)) or np.abs(np.radians(seen) - home).max() <= _AT_HOME:
+    if np.abs(np.radians(seen) - home).max() <= _AT_HOME:
         return failed(f"{found}; these are degrees", "let the driver publish radians")
     wrong = far > _AT_HOME
     if (np.abs(seen + home)[wrong] <= _AT_HOME).all():
@@ -152,17 +152,18 @@ def check_motion(system: GraspSystem, i: int, q: Array, qd: Array, period: float
         period: Control period [s].
     """
     arm, own = system.arms[i], system.arm_slices[i]
-    rate = Filters(period, CUTOFF).differentiate(q[:, own])[1]
+    filters = Filters(period, CUTOFF)
+    rate, smooth = filters.differentiate(q[:, own])[1], filters.differentiate(qd[:, own])[0]
     # The motion is slower; an arm that nothing controls any more hits its stops.
     proper = (np.abs(rate) < 0.5 * system.limits["velocity"][own]).all(axis=1, keepdims=True)
     return [
-        _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), qd[:, own]),
+        _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), smooth),
         _samples(arm.name, rate, q[:, own], period),
     ]
 
 
 def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> Check:
-    """Return the check that velocities are the rates of positions."""
+    """Return the check that velocities are the rates of positions, smoothed alike (N, n)."""
     name, limit = "velocities", f"1 +- {_SLOPE:g}"
     known = np.isfinite(rate) & np.isfinite(qd)
     if np.isnan(qd).all():

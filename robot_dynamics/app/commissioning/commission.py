@@ -27,7 +27,7 @@ from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.control.start_check import StartError
 from robot_dynamics.identification.signals import IdentificationError
 from robot_dynamics.manipulation.system import GraspSystem
 
@@ -51,7 +51,7 @@ class Commissioning:
 
     @property
     def ok(self) -> bool:
-        """Whether no check failed; checks that were not examined are none that failed."""
+        """Whether no check failed; some may not have been examined."""
         return not self.failed
 
     @property
@@ -149,7 +149,7 @@ def commission(
         )
         try:
             recording = simulate(moved, progress=progress, actual=true).recording
-        except RobotDynamicsError as error:  # the safety layer refuses the start
+        except StartError as error:
             remedy = "if the arms rest and touch nothing, correct the unit of the measurement"
             checks.append(Check("", "motion", "no-go", str(error), "", remedy))
     if recording is not None:
