@@ -37,11 +37,11 @@ from robot_dynamics.dynamics.inertial_parameters import (
 )
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
-from robot_dynamics.identification.arm_states import ArmStates
 from robot_dynamics.identification.fitted_friction import is_slow
 from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
 from robot_dynamics.identification.motion import PARAMETERS, Noise, RecordedMotion
 from robot_dynamics.identification.signals import Filters, IdentificationError
+from robot_dynamics.identification.smoothed_arm import SmoothedArm
 from robot_dynamics.model import WORLD
 from robot_dynamics.robot import Robot
 
@@ -140,7 +140,7 @@ class ArmEquations:
         *,
         armature: bool = True,
     ) -> None:
-        self._states, self._cutoff = ArmStates(robot, joints, noise), cutoff
+        self._states, self._cutoff = SmoothedArm(robot, joints, noise), cutoff
         self.robot, self._joints, self._index = robot, tuple(joints), self._states.index
         model = robot.model
         own = [model.joint_index(name) for name in joints]

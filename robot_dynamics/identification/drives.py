@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.identification.arm_states import ArmStates
 from robot_dynamics.identification.fitted_friction import is_slow
 from robot_dynamics.identification.least_squares import Fit, solve
 from robot_dynamics.identification.motion import Noise, RecordedMotion
 from robot_dynamics.identification.signals import Filters, IdentificationError
+from robot_dynamics.identification.smoothed_arm import SmoothedArm
 from robot_dynamics.robot import Robot
 
 _CONSTANT, _DELAY_S = 2.0, 0.05  # prior deviations of torque constants and of the delay
@@ -109,7 +109,7 @@ class DriveEquations:
     def __init__(
         self, robot: Robot, joints: Sequence[str], noise: Noise, cutoff: float, delay: float
     ) -> None:
-        self._states, self._cutoff, self._delay = ArmStates(robot, joints, noise), cutoff, delay
+        self._states, self._cutoff, self._delay = SmoothedArm(robot, joints, noise), cutoff, delay
         self.names = (
             *(f"torque constant of {name}" for name in joints),
             *self._states.friction.names,
@@ -213,7 +213,7 @@ def constants_at_start(
         period: Time between samples [s].
         delay: Periods until a command acts; brakes hold the arm before.
     """
-    states, half = ArmStates(robot, joints, Noise()), max(1, round(_HALF_S / period))
+    states, half = SmoothedArm(robot, joints, Noise()), max(1, round(_HALF_S / period))
     qd = np.zeros_like(q)
     qd[half:-half] = (q[2 * half :] - q[: -2 * half]) / (2.0 * half * period)
     fast = np.abs(qd).max(axis=1) > _FAST

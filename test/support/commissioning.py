@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells with planted faults and good ones, and a study of what `commission` finds in them.
 
-PYTHONPATH=. python test/support/commissioning.py [NAME ...]
+PYTHONPATH=.:test python test/support/commissioning.py [NAME ...]
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _SAMPLES = 10  # fewest samples of a moving joint
 
 
 @dataclass(frozen=True)
-class Check:
+class CellCheck:
     """A check of a commissioning.
 
     Attributes:
@@ -63,14 +63,14 @@ class Check:
 
 def judged(
     arm: str, subject: str, found: str, limit: str, *, wrong: bool, remedy: str = ""
-) -> Check:
+) -> CellCheck:
     """Return a check that was made; the remedy is part of it if it failed."""
     if wrong:
-        return Check(arm, subject, "no-go", found, limit, remedy)
-    return Check(arm, subject, "go", found, limit)
+        return CellCheck(arm, subject, "no-go", found, limit, remedy)
+    return CellCheck(arm, subject, "go", found, limit)
 
 
-def check_start(scenario: Scenario, system: GraspSystem, q: Array) -> list[Check]:
+def check_start(scenario: Scenario, system: GraspSystem, q: Array) -> list[CellCheck]:
     """Return a check of each arm's positions at rest: names, units, signs.
 
     Args:
@@ -81,13 +81,13 @@ def check_start(scenario: Scenario, system: GraspSystem, q: Array) -> list[Check
     return [_start_of(scenario, system, q, i) for i in range(len(system.arms))]
 
 
-def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Check:
+def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> CellCheck:
     arm, own = system.arms[i], system.arm_slices[i]
     home, seen = scenario.home[own], q[own]
     limit = f"at most {_AT_HOME:g} rad or m"
 
-    def failed(found: str, remedy: str) -> Check:
-        return Check(arm.name, "positions at rest", "no-go", found, limit, remedy)
+    def failed(found: str, remedy: str) -> CellCheck:
+        return CellCheck(arm.name, "positions at rest", "no-go", found, limit, remedy)
 
     def is_at(place: Array) -> bool:
         return bool(np.abs(seen - place).max() <= _AT_HOME)
@@ -100,7 +100,7 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Chec
     unit = system.joint_units[own][worst]
     found = f"{arm.joints[worst]} is {far[worst]:.3g} {unit} from home"
     if is_at(home):
-        return Check(arm.name, "positions at rest", "go", found, limit)
+        return CellCheck(arm.name, "positions at rest", "go", found, limit)
     for other, their in zip(system.arms, system.arm_slices, strict=True):
         same = other.name != arm.name and len(other.joints) == len(arm.joints)
         if same and is_at(scenario.home[their]):
@@ -108,7 +108,7 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Chec
                 f"{found}; these are the positions of arm {other.name!r}",
                 "exchange the topics or joint names of the two arms",
             )
-    if is_at(np.degrees(home)) or np.abs(np.radians(seen) - home).max() <= _AT_HOME:
+    if np.abs(np.radians(seen) - home).max() <= _AT_HOME:
         return failed(f"{found}; these are degrees", "let the driver publish radians")
     wrong = far > _AT_HOME
     if (np.abs(seen + home)[wrong] <= _AT_HOME).all():
@@ -120,7 +120,7 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Chec
     )
 
 
-def check_wrists(system: GraspSystem, q: Array, wrenches: Array) -> list[Check]:
+def check_wrists(system: GraspSystem, q: Array, wrenches: Array) -> list[CellCheck]:
     """Return a check of each wrist sensor that measures the weight of its tool upside down.
 
     Args:
@@ -137,11 +137,13 @@ def check_wrists(system: GraspSystem, q: Array, wrenches: Array) -> list[Check]:
             found = f"it measures ({', '.join(f'{f:.1f}' for f in seen)}) N at rest"
             limit = f"({', '.join(f'{f:.1f}' for f in weight)}) N, the weight of its tool"
             remedy = "reverse the sign in its driver"
-            checks.append(Check(arm.name, "wrist sensor", "no-go", found, limit, remedy))
+            checks.append(CellCheck(arm.name, "wrist sensor", "no-go", found, limit, remedy))
     return checks
 
 
-def check_motion(system: GraspSystem, i: int, q: Array, qd: Array, period: float) -> list[Check]:
+def check_motion(
+    system: GraspSystem, i: int, q: Array, qd: Array, period: float
+) -> list[CellCheck]:
     """Return checks of an arm's velocities and rate of samples.
 
     Args:
@@ -152,25 +154,26 @@ def check_motion(system: GraspSystem, i: int, q: Array, qd: Array, period: float
         period: Control period [s].
     """
     arm, own = system.arms[i], system.arm_slices[i]
-    rate = Filters(period, CUTOFF).differentiate(q[:, own])[1]
+    filters = Filters(period, CUTOFF)
+    rate, smooth = filters.differentiate(q[:, own])[1], filters.differentiate(qd[:, own])[0]
     # The motion is slower; an arm that nothing controls any more hits its stops.
     proper = (np.abs(rate) < 0.5 * system.limits["velocity"][own]).all(axis=1, keepdims=True)
     return [
-        _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), qd[:, own]),
+        _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), smooth),
         _samples(arm.name, rate, q[:, own], period),
     ]
 
 
-def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> Check:
-    """Return the check that velocities are the rates of positions."""
+def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> CellCheck:
+    """Return the check that velocities are the rates of positions, smoothed alike (N, n)."""
     name, limit = "velocities", f"1 +- {_SLOPE:g}"
     known = np.isfinite(rate) & np.isfinite(qd)
     if np.isnan(qd).all():
-        return Check(arm, name, "not examined", "the driver publishes none")
+        return CellCheck(arm, name, "not examined", "the driver publishes none")
     moving = known & (np.maximum(np.abs(rate), np.abs(qd)) > _MOVES)
     used = moving.sum(axis=0) >= _SAMPLES
     if not used.any():
-        return Check(arm, name, "not examined", "no joint moved")
+        return CellCheck(arm, name, "not examined", "no joint moved")
     rate, qd = np.where(moving, rate, 0.0), np.where(moving, qd, 0.0)
     slopes = (rate * qd).sum(axis=0) / np.maximum((rate**2).sum(axis=0), 1e-300)
     errors = np.where(used, np.abs(slopes - 1.0), 0.0)
@@ -187,12 +190,12 @@ def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> Ch
     )
 
 
-def _samples(arm: str, rate: Array, q: Array, period: float) -> Check:
+def _samples(arm: str, rate: Array, q: Array, period: float) -> CellCheck:
     """Return the check that samples of a moving arm are new."""
     moving = np.asarray((np.abs(np.nan_to_num(rate)) > _MOVES).any(axis=1))[1:]
     name, limit = "rate", f"at least {_FRESH / period:.4g} a second"
     if moving.sum() < _SAMPLES:
-        return Check(arm, name, "not examined", "no joint moved")
+        return CellCheck(arm, name, "not examined", "no joint moved")
     new = np.asarray((np.diff(q, axis=0) != 0.0).any(axis=1))
     share = float(new[moving].mean())
     found = f"{share / period:.4g} new samples a second"

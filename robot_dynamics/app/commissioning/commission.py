@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.commissioning.checks import Check, check_motion, check_start, check_wrists
+from robot_dynamics.app.commissioning.checks import (
+    CellCheck,
+    check_motion,
+    check_start,
+    check_wrists,
+)
 from robot_dynamics.app.commissioning.dynamics_checks import (
     check_bases,
     check_drives,
@@ -18,7 +23,7 @@ from robot_dynamics.app.commissioning.dynamics_checks import (
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow, write_corrected
 from robot_dynamics.app.identification.inputs import cell_of
-from robot_dynamics.app.identification.report_parts import Correction, IdentificationReport
+from robot_dynamics.app.identification.report_parts import IdentificationReport, ScenarioCorrection
 from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.progress import Listener
 from robot_dynamics.app.recordings.recording import Recording
@@ -27,7 +32,7 @@ from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.control.start_check import StartError
 from robot_dynamics.identification.signals import IdentificationError
 from robot_dynamics.manipulation.system import GraspSystem
 
@@ -46,16 +51,16 @@ class Commissioning:
     """
 
     scenario: Scenario
-    checks: list[Check]
+    checks: list[CellCheck]
     corrections: dict[str, Any]
 
     @property
     def ok(self) -> bool:
-        """Whether no check failed; checks that were not examined are none that failed."""
+        """Whether no check failed; some may not have been examined."""
         return not self.failed
 
     @property
-    def failed(self) -> list[Check]:
+    def failed(self) -> list[CellCheck]:
         """The checks that failed."""
         return [one for one in self.checks if one.verdict == "no-go"]
 
@@ -142,16 +147,16 @@ def commission(
         recording = recording if isinstance(recording, Recording) else load_recording(recording)
         cell_of([recording], scenario)
         checks = check_start(scenario, system, recording["joint_position"][0])
-    corrections: list[Correction] = []
+    corrections: list[ScenarioCorrection] = []
     if recording is None and all(one.verdict == "go" for one in checks):
         moved = scenario.changed(
             f"{key}={flow(value)}" for key, value in commissioning_task(scenario).items()
         )
         try:
             recording = simulate(moved, progress=progress, actual=true).recording
-        except RobotDynamicsError as error:  # the safety layer refuses the start
+        except StartError as error:
             remedy = "if the arms rest and touch nothing, correct the unit of the measurement"
-            checks.append(Check("", "motion", "no-go", str(error), "", remedy))
+            checks.append(CellCheck("", "motion", "no-go", str(error), "", remedy))
     if recording is not None:
         more, corrections = _of_recording(scenario, system, recording)
         checks += more
@@ -179,13 +184,13 @@ def write_motion(place: str | Path, scenario: str | Path, overrides: Iterable[st
 
 def _of_recording(
     scenario: Scenario, system: GraspSystem, recording: Recording
-) -> tuple[list[Check], list[Correction]]:
+) -> tuple[list[CellCheck], list[ScenarioCorrection]]:
     """Return the checks of a recorded motion, and what corrects those that failed."""
     stop = next(
         (str(recording.metadata[key]) for key in _STOPS if recording.metadata.get(key)), ""
     )
     moved = "every arm moved and returned: no torque has the wrong sign"
-    checks = [Check("", "motion", "no-go" if stop else "go", stop or moved)]
+    checks = [CellCheck("", "motion", "no-go" if stop else "go", stop or moved)]
     q, qd = recording["joint_position"], recording["joint_velocity"]
     period = float(recording.get("period_s"))
     for i in range(len(system.arms)):
@@ -196,7 +201,9 @@ def _of_recording(
     return [*checks, *of_drives, *of_sensors], corrections
 
 
-def _corrections(found: IdentificationReport | None, checks: list[Check]) -> list[Correction]:
+def _corrections(
+    found: IdentificationReport | None, checks: list[CellCheck]
+) -> list[ScenarioCorrection]:
     """Return what a scenario can correct of what was identified, if one of its checks failed."""
     if found is None or all(one.verdict != "no-go" for one in checks):
         return []

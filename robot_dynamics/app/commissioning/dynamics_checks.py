@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.app.commissioning.checks import CUTOFF, Check, judged
+from robot_dynamics.app.commissioning.checks import CUTOFF, CellCheck, judged
 from robot_dynamics.app.identification.drive_report import (
     LEAST_CONSTANT,
     DriveIdentification,
@@ -48,7 +48,7 @@ _SENSOR = "wrist sensor"
 
 def check_drives(
     scenario: Scenario, system: GraspSystem, recording: Recording
-) -> tuple[list[Check], DriveIdentification | None]:
+) -> tuple[list[CellCheck], DriveIdentification | None]:
     """Return checks of each arm's drives and links, and the drives if they were identified."""
     if recording.metadata.get("fault_time_s", np.inf) <= scenario.control.start.ramp_s:
         return _start_of_drives(scenario, system, recording), None
@@ -64,7 +64,7 @@ def check_drives(
             checks += _of_drives(scenario, arm.name, found.arms[arm.name], effort)
             continue
         reason = excluded[arm.name] if found is None else found.excluded[arm.name]
-        checks += [Check(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
+        checks += [CellCheck(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
     return checks, found
 
 
@@ -74,7 +74,9 @@ def _commanded(recording: Recording) -> Recording:
     return Recording(columns, recording.metadata)
 
 
-def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recording) -> list[Check]:
+def _start_of_drives(
+    scenario: Scenario, system: GraspSystem, recording: Recording
+) -> list[CellCheck]:
     """Return checks of drives that move arms which they should hold at rest."""
     robot, control = Robot(system.arms_alone), scenario.control
     checks = []
@@ -84,7 +86,7 @@ def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recordi
         found = constants_at_start(robot, arm.joints, q, u, control.period, delay)
         if found is None:
             reason = "no joint was driven away"
-            checks += [Check(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
+            checks += [CellCheck(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
             continue
         k, deviations = found
         wrong = {
@@ -99,7 +101,7 @@ def _start_of_drives(scenario: Scenario, system: GraspSystem, recording: Recordi
     return checks
 
 
-def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -> list[Check]:
+def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -> list[CellCheck]:
     """Return the checks of an arm's drives.
 
     One wrong constant is that of a drive; several are the weight of the links, which tells them.
@@ -138,13 +140,13 @@ def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -
     return checks
 
 
-def _unexamined(arm: str, reason: str) -> list[Check]:
-    return [Check(arm, what, "not examined", reason) for what in _OF_DRIVES[1:]]
+def _unexamined(arm: str, reason: str) -> list[CellCheck]:
+    return [CellCheck(arm, what, "not examined", reason) for what in _OF_DRIVES[1:]]
 
 
 def _constants(
     arm: str, joints: Sequence[str], constants: tuple[Array, Array], wrong: Container[str]
-) -> Check:
+) -> CellCheck:
     """Return the check of torque constants (n,) and their deviations, of which some are wrong."""
     k, deviations = constants
     far = np.where(deviations < _KNOWN, np.abs(k - 1.0), 0.0)
@@ -163,7 +165,7 @@ def _constants(
     )
 
 
-def _delay(scenario: Scenario, arm: str, drives: ArmDrives) -> Check:
+def _delay(scenario: Scenario, arm: str, drives: ArmDrives) -> CellCheck:
     period = scenario.control.period
     stated = scenario.control.command_delay_periods * period
     delay, deviation = (1e3 * one for one in drives.delay)
@@ -177,7 +179,7 @@ def _delay(scenario: Scenario, arm: str, drives: ArmDrives) -> Check:
     )
 
 
-def _friction(arm: str, drives: ArmDrives, effort: Array) -> Check:
+def _friction(arm: str, drives: ArmDrives, effort: Array) -> CellCheck:
     coulomb, deviations = drives.coulomb
     share = np.where(deviations < _FRICTION * effort, coulomb / effort, 0.0)
     worst = int(np.argmax(share))
@@ -193,13 +195,13 @@ def _friction(arm: str, drives: ArmDrives, effort: Array) -> Check:
 
 def check_sensors(
     scenario: Scenario, system: GraspSystem, recording: Recording
-) -> tuple[list[Check], SensorIdentification | None]:
+) -> tuple[list[CellCheck], SensorIdentification | None]:
     """Return checks of the wrist sensors at rest, and the sensors if they were identified."""
     cell, sensors, checks = cell_of([recording], scenario), [], []
     try:
         free = input_of(recording, cell, "wrenches", held=False)
     except IdentificationError as error:
-        return [Check("", _SENSOR, "not examined", str(error))], None
+        return [CellCheck("", _SENSOR, "not examined", str(error))], None
     filters = Filters(free.motion.period, SLOW_CUTOFF)
     tared = scenario.control.start.tare
     for i, arm in enumerate(system.arms):
@@ -211,16 +213,16 @@ def check_sensors(
         try:
             one = FreeArm(cell.kinematics, i, Noise(), SLOW_CUTOFF).identify([motion])
         except IdentificationError as error:
-            checks.append(Check(arm.name, _SENSOR, "not examined", str(error)))
+            checks.append(CellCheck(arm.name, _SENSOR, "not examined", str(error)))
             continue
         if one.fit.deviations[0] > _MASS:
             reason = "the arm rested in too few postures"
-            checks.append(Check(arm.name, _SENSOR, "not examined", reason))
+            checks.append(CellCheck(arm.name, _SENSOR, "not examined", reason))
             continue
         if one.fit.factor > LARGEST_FACTOR:
             found = f"no tool explains it: residuals are {one.fit.factor:.3g} times the noise"
             limit = f"at most {LARGEST_FACTOR:g}"
-            checks.append(Check(arm.name, _SENSOR, "no-go", found, limit, "look at its axes"))
+            checks.append(CellCheck(arm.name, _SENSOR, "no-go", found, limit, "look at its axes"))
             continue
         sensors.append(one)
         checks += [_sensor(one, arm), _bias(one, tared=tared)]
@@ -229,16 +231,16 @@ def check_sensors(
     return checks, SensorIdentification(cell, sensors, None, [free], [])
 
 
-def _sensor(one: WristSensor, arm: Arm) -> Check:
+def _sensor(one: WristSensor, arm: Arm) -> CellCheck:
     """Return the check of sign, axes and tool of a wrist sensor."""
     described = f"a tool of {arm.sensor_tool_mass:.3f} kg, axes of {arm.sensor_frame or arm.tool}"
     if one.sign < 0.0:
         found, remedy = "it measures wrenches by the tool on the arm", "reverse the sign"
-        return Check(one.arm, _SENSOR, "no-go", found, described, f"{remedy} in its driver")
+        return CellCheck(one.arm, _SENSOR, "no-go", found, described, f"{remedy} in its driver")
     if one.turned:
         angles = ", ".join(f"{angle:.1f}" for angle in np.degrees(one.turn))
         found = f"its axes are turned by ({angles}) degrees"
-        return Check(one.arm, _SENSOR, "no-go", found, described, "state another sensor_frame")
+        return CellCheck(one.arm, _SENSOR, "no-go", found, described, "state another sensor_frame")
     mass, deviation = one.tool[0][0], one.tool[1][0]
     axes = "axes and sign as described" if one.carries else "which does not show its axes"
     return judged(
@@ -251,7 +253,7 @@ def _sensor(one: WristSensor, arm: Arm) -> Check:
     )
 
 
-def _bias(one: WristSensor, *, tared: bool) -> Check:
+def _bias(one: WristSensor, *, tared: bool) -> CellCheck:
     bias, deviations = one.bias
     moment, force = np.linalg.norm(bias[:3]), np.linalg.norm(bias[3:])
     sure = bool((np.abs(bias) > _SURE * deviations).any())
@@ -267,14 +269,14 @@ def _bias(one: WristSensor, *, tared: bool) -> Check:
 
 def check_bases(
     scenario: Scenario, recordings: Sequence[Recording | str | Path]
-) -> tuple[list[Check], FrameIdentification | None]:
+) -> tuple[list[CellCheck], FrameIdentification | None]:
     """Return checks of the base placements by arms that hold one object, and the frames."""
     name = "base placement"
     try:
         found = identify(recordings, scenario, what="frames")
     except IdentificationError as error:
         remedy = "measure the placements; hold a rigid object, and turn it about two axes"
-        return [Check("", name, "no-go", str(error), "", remedy)], None
+        return [CellCheck("", name, "no-go", str(error), "", remedy)], None
     checks, fit, hidden = [], found.frames.fit, set(found.frames.hidden)
     for arm in scenario.cell.arms:
         of_base = f"base of {arm.name} "
@@ -289,7 +291,7 @@ def check_bases(
         )
         if not wrong and hidden & {fit.names[i] for i in at}:
             reason = "the held object turned too little: about two axes by 20 degrees or more"
-            checks.append(Check(arm.name, name, "not examined", reason))
+            checks.append(CellCheck(arm.name, name, "not examined", reason))
             continue
         checks.append(
             judged(

@@ -12,8 +12,8 @@ import numpy as np
 
 from robot_dynamics.app.identification.inputs import Cell, Input
 from robot_dynamics.app.identification.report_parts import (
-    Correction,
     IdentificationReport,
+    ScenarioCorrection,
     doubts,
     entry,
     quality,
@@ -157,7 +157,7 @@ class ArmIdentification(IdentificationReport):
 
         return write_figure(path, (6.0 * len(parts), 1.5 * count + 0.6), draw)
 
-    def correction(self, place: Path) -> Correction:
+    def correction(self, place: Path) -> ScenarioCorrection:
         """See `IdentificationReport`: descriptions of the arms.
 
         Raises:
@@ -182,7 +182,7 @@ class ArmIdentification(IdentificationReport):
             file = place.with_name(f"{place.stem}_robot{number}.urdf")
             changes[f"cell.robots.{i}.urdf"] = file.name
             texts[file] = text
-        return Correction(changes, texts)
+        return ScenarioCorrection(changes, texts)
 
 
 def joint_values(links: ArmLinks) -> dict[str, JointValues]:

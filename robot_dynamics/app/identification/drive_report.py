@@ -13,8 +13,8 @@ import numpy as np
 
 from robot_dynamics.app.identification.inputs import Cell, Input
 from robot_dynamics.app.identification.report_parts import (
-    Correction,
     IdentificationReport,
+    ScenarioCorrection,
     doubts,
     quality,
     quality_words,
@@ -125,7 +125,7 @@ class DriveIdentification(IdentificationReport):
 
         return write_figure(path, (9.0, 3.0 * len(self.arms)), draw)
 
-    def correction(self, place: Path) -> Correction:
+    def correction(self, place: Path) -> ScenarioCorrection:
         """See `IdentificationReport`: delay of the commands.
 
         Raises:
@@ -139,7 +139,7 @@ class DriveIdentification(IdentificationReport):
             raise IdentificationError(
                 "constants and delay of the drives are as stated; expected something to correct."
             )
-        return Correction({"control.command_delay_periods": self.delay_periods})
+        return ScenarioCorrection({"control.command_delay_periods": self.delay_periods})
 
     @property
     def delay_periods(self) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 
 from robot_dynamics.app.identification.inputs import Cell, Input
 from robot_dynamics.app.identification.report_parts import (
-    Correction,
     IdentificationReport,
+    ScenarioCorrection,
     doubts,
     entry,
     quality,
@@ -171,7 +171,7 @@ class FrameIdentification(IdentificationReport):
 
         return write_figure(path, (8.0, 3.5), draw)
 
-    def correction(self, place: Path) -> Correction:
+    def correction(self, place: Path) -> ScenarioCorrection:
         """See `IdentificationReport`: base placements and grasps.
 
         Raises:
@@ -190,7 +190,7 @@ class FrameIdentification(IdentificationReport):
                 if arm.name in self.plant.plant.grasp_error:
                     true = true @ pose_matrix(self.plant.plant.grasp_error[arm.name])
                 changes[f"plant.grasp_error.{arm.name}"] = _pose(np.linalg.inv(grasp) @ true)
-        return Correction(changes)
+        return ScenarioCorrection(changes)
 
 
 def _pose(pose: Array) -> dict[str, list[float]]:

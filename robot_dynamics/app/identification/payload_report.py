@@ -12,8 +12,8 @@ import numpy as np
 
 from robot_dynamics.app.identification.inputs import Cell, Input, Source
 from robot_dynamics.app.identification.report_parts import (
-    Correction,
     IdentificationReport,
+    ScenarioCorrection,
     doubts,
     entry,
     line,
@@ -180,7 +180,7 @@ class PayloadIdentification(IdentificationReport):
 
         return write_figure(path, (11.0, 1.7 * len(drawn) + 0.6), draw)
 
-    def correction(self, place: Path) -> Correction:
+    def correction(self, place: Path) -> ScenarioCorrection:
         """See `IdentificationReport`."""
         scenario = self.cell.scenario
         urdf = place.with_name(f"{place.stem}_object.urdf")
@@ -193,7 +193,7 @@ class PayloadIdentification(IdentificationReport):
         changes: dict[str, Any] = {"cell.object": held}
         if self.plant is not None:
             changes["plant"] = _same_plant(self.plant, about_center(self.payload.parameters))
-        return Correction(changes, {urdf: text})
+        return ScenarioCorrection(changes, {urdf: text})
 
 
 def plant_object(text: str) -> Array:

@@ -22,7 +22,7 @@ LARGE_FACTOR, LARGEST_FACTOR = 2.0, 20.0
 
 
 @dataclass(frozen=True)
-class Correction:
+class ScenarioCorrection:
     """What a result changes in files.
 
     Attributes:
@@ -70,7 +70,7 @@ class IdentificationReport(ABC):
         """
 
     @abstractmethod
-    def correction(self, place: Path) -> Correction:
+    def correction(self, place: Path) -> ScenarioCorrection:
         """Return what changes in a scenario at a place.
 
         Raises:

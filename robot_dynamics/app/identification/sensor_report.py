@@ -13,8 +13,8 @@ import numpy as np
 
 from robot_dynamics.app.identification.inputs import Cell, Input
 from robot_dynamics.app.identification.report_parts import (
-    Correction,
     IdentificationReport,
+    ScenarioCorrection,
     doubts,
     entry,
     line,
@@ -233,7 +233,7 @@ class SensorIdentification(IdentificationReport):
 
         return write_figure(path, (11.0, 3.0 * len(self.sensors) + 0.6), draw)
 
-    def correction(self, place: Path) -> Correction:
+    def correction(self, place: Path) -> ScenarioCorrection:
         """See `IdentificationReport`: tools of the sensors, which are tared if they have biases.
 
         Raises:
@@ -259,7 +259,7 @@ class SensorIdentification(IdentificationReport):
                 "the sensors have no bias, and their tools are as described; expected something "
                 "to correct."
             )
-        return Correction(changes)
+        return ScenarioCorrection(changes)
 
     def _require_free(self, what: str) -> None:
         if not self.sensors:

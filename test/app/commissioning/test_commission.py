@@ -72,22 +72,29 @@ def test_a_good_cell_is_go(cell, recorded):
         found.write_scenario("unused.yaml", None)
 
 
+def slow(*values):
+    """Return values of a test that is slow."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("column", "change", "failed"),
     [
         ("joint_velocity", lambda v: scaled(v, J4, -1.0), ("velocities", "left")),
-        ("joint_velocity", lambda v: scaled(v, slice(7, 14), 57.3), ("velocities", "right")),
-        ("joint_velocity", lambda v: scaled(v, J4, 1.12), ("velocities", "left")),
-        ("joint_velocity", lambda v: scaled(v, J4, 1.08), None),
+        slow("joint_velocity", lambda v: scaled(v, slice(7, 14), 57.3), ("velocities", "right")),
+        slow("joint_velocity", lambda v: scaled(v, J4, 1.12), ("velocities", "left")),
+        slow("joint_velocity", lambda v: scaled(v, J4, 1.08), None),
         ("commanded_torque", lambda u: scaled(u, J4, 1.0 / 1.07), ("torque constants", "left")),
-        ("commanded_torque", lambda u: scaled(u, J4, 1.0 / 1.03), None),
-        ("commanded_torque", lambda u: scaled(u, J4, -1.0), ("torque constants", "left")),
-        ("commanded_torque", lambda u: scaled(u, slice(7), 0.9), ("gravity and links", "left")),
+        slow("commanded_torque", lambda u: scaled(u, J4, 1.0 / 1.03), None),
+        slow("commanded_torque", lambda u: scaled(u, J4, -1.0), ("torque constants", "left")),
+        slow(
+            "commanded_torque", lambda u: scaled(u, slice(7), 0.9), ("gravity and links", "left")
+        ),
         ("commanded_torque", lambda u: np.roll(u, -2, axis=0), ("delay", "left")),
         ("grasp_wrench", lambda w: scaled(w, slice(6, 12), -1.0), ("wrist sensor", "right")),
-        ("grasp_wrench", lambda w: scaled(w, slice(6), 1.15), ("wrist sensor", "left")),
-        ("grasp_wrench", lambda w: w + 1.3 * FZ, ("sensor bias", "left")),
-        ("grasp_wrench", lambda w: w + 0.7 * FZ, None),
+        slow("grasp_wrench", lambda w: scaled(w, slice(6), 1.15), ("wrist sensor", "left")),
+        slow("grasp_wrench", lambda w: w + 1.3 * FZ, ("sensor bias", "left")),
+        slow("grasp_wrench", lambda w: w + 0.7 * FZ, None),
     ],
 )
 def test_each_check_fails_alone(cell, recorded, column, change, failed):
@@ -133,8 +140,7 @@ def test_a_motion_that_is_stopped_tells_why(fault, tmp_path):
 @pytest.mark.parametrize(
     ("displacement", "rotation", "ok"),
     [
-        ((0.003, -0.004, 0.0), (0.0, 0.0, 0.0), False),
-        ((0.0, 0.0, 0.0), (0.0, 0.0, np.radians(1.0)), False),
+        ((0.003, -0.004, 0.0), (0.0, 0.0, np.radians(1.0)), False),
         ((0.0011, 0.0, 0.0), (0.0, 0.0, 0.0), False),
         ((0.0009, 0.0, 0.0), (0.0, 0.0, np.radians(0.09)), True),
     ],

@@ -16,7 +16,7 @@ from robot_dynamics.identification.signals import Filters
 from robot_dynamics.robot import Robot
 
 
-class ArmStates:
+class SmoothedArm:
     """States of one arm; the other joints of the robot stay at zero.
 
     Args:
