@@ -122,10 +122,22 @@ class HeldLaw:
         law.begin_with(Resumed(self._plan, pose, begin + time, settings.resume))
         return Resumed(part, pose, time, settings.resume)
 
-    def resume(self, now: Now, resumed: Resumed) -> None:
-        """Start the law in the air, on the result of `choose_resumed`."""
+    def prepare_resume(self, q: Array, resumed: Resumed) -> PlanPart:
+        """Do the work of `resume` that takes longer than a control period; return its plan.
+
+        It changes nothing that a fallback needs, so that another thread can do it.
+
+        Args:
+            q: Positions of the arm joints at the start (na,).
+            resumed: The result of `choose_resumed`.
+        """
+        self.law.prepare_start(q)
+        return PlanPart(resumed, 0.0, resumed.duration, self.law.period)
+
+    def resume(self, now: Now, plan: PlanPart) -> None:
+        """Start the law in the air, on the result of `prepare_resume`."""
         self._residual = np.zeros(6)  # the tare of this grasp stays: the object weighs the same
-        self.law.begin_with(resumed)
+        self.law.begin_with(plan)
         self.law.start(now.q, now.qd, now.last)
         self.tick, self._stage = 0, 0
 

@@ -55,6 +55,7 @@ class HeldPhase(TaskPhase):
         self.planned_s = sum(part.duration for part in self._plans)
         self._at, self._since = 0, 0.0
         self._followed: ObjectPlan = self._plans[0]
+        self._prepared: PlanPart | None = None
 
     def prepare(self, now: Now) -> bool:
         """See `TaskPhase`."""
@@ -130,11 +131,18 @@ class HeldPhase(TaskPhase):
         """
         part, begin = self._plans[self._at], self.parts[self._at][0]
         self._resumed = self.held.choose_resumed(q, part, begin, self._path_time(time))
+        self._prepared = None
         return str(self._resumed)
+
+    def prepare_resume(self, q: Array) -> None:
+        """Do most of the work of `resume` beforehand; see `HeldLaw.prepare_resume`."""
+        self._prepared = self.held.prepare_resume(q, self._resumed)
 
     def resume(self, now: Now) -> None:
         """Begin as `choose_resumed` has chosen."""
-        self.held.resume(now, self._resumed)
+        plan = self._prepared or self.held.prepare_resume(now.q, self._resumed)
+        self.held.resume(now, plan)
+        self._prepared = None
         self._since, self._followed = 0.0, self._resumed
 
     def _follow(self, at: int, now: Now) -> None:

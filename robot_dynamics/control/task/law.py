@@ -540,7 +540,11 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         # A start that is refused must leave the interrupted phase as it is.
         if self._resumes:
             self._set_home(self._home)
-            return self._rehearsal(self._phases[self._at :], q, self._pose)
+            found = self._rehearsal(self._phases[self._at :], q, self._pose)
+            phase = self._phases[self._at]
+            if isinstance(phase, HeldPhase):
+                phase.prepare_resume(q)
+            return found
         if self._rehearsed is None or not np.array_equal(self._rehearsed[0], q):
             self._set_home(q)
             self._rehearsed = np.array(q), self._rehearsal(self._phases, q, self._begin_pose)
