@@ -41,7 +41,7 @@ INERTIA = MASS * sum(
 
 
 class Body(NamedTuple):
-    """A moving body: mass over the stated one, centre of mass from the stated one, gravity in g."""
+    """A moving body: mass and centre relative to the stated ones, and gravity over 9.81 m/s^2."""
 
     ratio: float = 1.0
     offset: tuple[float, ...] = (0.0, 0.0, 0.0)
