@@ -41,10 +41,11 @@ INERTIA = MASS * sum(
 
 
 class Body(NamedTuple):
-    """A moving body: its mass over the stated one, and its centre of mass from the stated one."""
+    """A moving body: mass and centre relative to the stated ones, and gravity over 9.81 m/s^2."""
 
     ratio: float = 1.0
     offset: tuple[float, ...] = (0.0, 0.0, 0.0)
+    g: float = 1.0
 
     def places(self, t):
         """Return the orientation, the stated centre, and the points in the world at a time."""
@@ -55,10 +56,11 @@ class Body(NamedTuple):
     def held(self, t, h=1e-4):
         """Return the wrench that moves it, by Newton's law for each point, and its motion."""
         (R, c, x), (R0, c0, x0), (R1, c1, x1) = (self.places(t + s) for s in (0.0, -h, h))
-        force = MASS * self.ratio * SHARES[:, None] * ((x1 - 2.0 * x + x0) / h**2 - G)
+        force = MASS * self.ratio * SHARES[:, None] * ((x1 - 2.0 * x + x0) / h**2 - self.g * G)
         wrench = [*np.cross(x - c, force).sum(axis=0), *force.sum(axis=0)]
         omega, v = (R1 * R0.inv()).as_rotvec() / (2.0 * h), (c1 - c0) / (2.0 * h)
-        return held_wrench(wrench, R, omega, v)
+        held = held_wrench(wrench, R, omega, v)
+        return replace(held, gravity=held.gravity * self.g)
 
 
 def held_wrench(wrench, R, omega, v):
@@ -97,6 +99,12 @@ def test_mass_and_center_of_a_moving_body_are_found(body):
     used = AdaptedPayload.of(last.state)
     assert used.ratio == pytest.approx(body.ratio, abs=1e-3)
     assert list(used.offset) == pytest.approx(body.offset, abs=1.5e-4)
+
+
+def test_the_mass_of_a_body_without_weight_is_found():
+    """By its momentum alone."""
+    *_, last = estimates(Body(1.2, g=0.0), 1.0)
+    assert AdaptedPayload.of(last.state).ratio == pytest.approx(1.2, abs=2e-3)
 
 
 def test_errors_are_as_large_as_their_standard_deviations():
