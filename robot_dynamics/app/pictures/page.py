@@ -350,7 +350,7 @@ class _Frames:
             visible=False,
         )
         self._labels = [
-            scene.add_label(f"/{kind} frames/{name}", name, visible=False) for name in names
+            scene.add_label(f"/{kind} names/{name}", name, visible=False) for name in names
         ]
 
     def choose(self, axes: bool, labels: bool) -> None:
