@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.pictures.legend import Entry, clock, legend
+from robot_dynamics.app.pictures.legend import LegendEntry, clock, legend
 from robot_dynamics.app.pictures.shapes import require
 from robot_dynamics.app.pictures.visual_scene import VisualScene
 
@@ -52,7 +52,7 @@ class Captions:
             draw.text((left + 2.6 * size, middle), entry.text, **style)
         return np.asarray(shown)
 
-    def _draw_symbol(self, draw: Any, entry: Entry, left: float, middle: float) -> None:
+    def _draw_symbol(self, draw: Any, entry: LegendEntry, left: float, middle: float) -> None:
         size, alpha = self._size, entry.color[3]
         color = tuple(round(255.0 * (alpha * one + 1.0 - alpha)) for one in entry.color[:3])
         right = left + 2.0 * size

@@ -20,7 +20,7 @@ _MOST_POINTS = 240  # of a curve: about as many as a chart has pixels across
 _BEHIND = 2.0  # zorder of Matplotlib's lines; curves of less are behind the others
 
 
-class Curve(NamedTuple):
+class ChartCurve(NamedTuple):
     """A curve of a chart.
 
     Attributes:
@@ -58,7 +58,7 @@ class Chart:
 
     def __init__(self, times: Array) -> None:
         self.title, self.unit, self.times = "", "", times
-        self.curves: list[Curve] = []
+        self.curves: list[ChartCurve] = []
         self.spans: list[tuple[float, float]] = []
         self.levels: list[float] = []
         self.fixed: tuple[float, float] | None = None
@@ -86,7 +86,7 @@ class Chart:
         """Add a curve over the times of the chart."""
         dash = () if linestyle == "-" else tuple(linewidth * one for one in linestyle[1])
         opaque = color if alpha == 1.0 else f"{color}{round(255.0 * alpha):02X}"
-        curve = Curve(
+        curve = ChartCurve(
             label or "", np.asarray(values, float), opaque, linewidth, dash, zorder < _BEHIND
         )
         at = sum(one.behind for one in self.curves) if curve.behind else len(self.curves)

@@ -25,7 +25,7 @@ _LENGTH = 0.3  # of the arrows whose force and moment the legend states [m]
 _TILE_COLOR: Color = (0.80, 0.815, 0.835, 1.0)
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """A line of the legend.
 
     Attributes:
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     text: str
 
 
-def legend(scene: VisualScene, *, pushes: bool = False) -> list[Entry]:
+def legend(scene: VisualScene, *, pushes: bool = False) -> list[LegendEntry]:
     """Return the legend of a scene, with the kinds that occur in it.
 
     Args:
@@ -50,18 +50,20 @@ def legend(scene: VisualScene, *, pushes: bool = False) -> list[Entry]:
     newtons = f"{_LENGTH:g} m at {_LENGTH / FORCE_SCALE:g} N"
     found = []
     if FORCE_COLOR in names:
-        found.append(Entry("arrow", FORCE_COLOR, f"force, {newtons}"))
+        found.append(LegendEntry("arrow", FORCE_COLOR, f"force, {newtons}"))
     if MOMENT_COLOR in names:
         scale = f"{_LENGTH:g} m at {_LENGTH / MOMENT_SCALE:g} N m"
-        found.append(Entry("arrow", MOMENT_COLOR, f"moment, {scale}"))
+        found.append(LegendEntry("arrow", MOMENT_COLOR, f"moment, {scale}"))
     if pushes:
-        found.append(Entry("arrow", PUSH_COLOR, f"push by the mouse, {newtons}"))
+        found.append(LegendEntry("arrow", PUSH_COLOR, f"push by the mouse, {newtons}"))
     if "cone" in roles:
-        found.append(Entry("patch", SAFE_COLOR, "friction cone, 0 % used"))
-        found.append(Entry("patch", USED_COLOR, "friction cone, 100 % used"))
+        found.append(LegendEntry("patch", SAFE_COLOR, "friction cone, 0 % used"))
+        found.append(LegendEntry("patch", USED_COLOR, "friction cone, 100 % used"))
     if "reference" in roles:
-        found.append(Entry("patch", (*WOOD[:3], 2.0 * GHOST_ALPHA), "reference of the object"))
-    return [*found, Entry("patch", _TILE_COLOR, f"floor tile, {TILE:g} m")]
+        found.append(
+            LegendEntry("patch", (*WOOD[:3], 2.0 * GHOST_ALPHA), "reference of the object")
+        )
+    return [*found, LegendEntry("patch", _TILE_COLOR, f"floor tile, {TILE:g} m")]
 
 
 def clock(scene: VisualScene, instant: int) -> str:

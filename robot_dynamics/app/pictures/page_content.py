@@ -12,8 +12,8 @@ import numpy as np
 
 from robot_dynamics.app.pictures.charts import Chart
 from robot_dynamics.app.pictures.figures import GREEN, GREY, INK, ORANGE, VERMILION
-from robot_dynamics.app.pictures.legend import Entry, clock, legend
-from robot_dynamics.app.pictures.visual_scene import Contact, VisualScene
+from robot_dynamics.app.pictures.legend import LegendEntry, clock, legend
+from robot_dynamics.app.pictures.visual_scene import ShownContact, VisualScene
 from robot_dynamics.arrays import Array
 
 _HIGH, _FULL = 0.7, 0.95  # parts of a limit from which a bar is amber, and red
@@ -131,7 +131,7 @@ def legend_html(scene: VisualScene, *, pushes: bool, frames: bool) -> str:
     return f'<div style="{_STYLE};line-height:1.6">{"<br>".join(rows)}</div>'
 
 
-def _symbol(entry: Entry) -> str:
+def _symbol(entry: LegendEntry) -> str:
     r, g, b = (round(255.0 * one) for one in entry.color[:3])
     color = f"rgba({r},{g},{b},{entry.color[3]:.2f})"
     if entry.kind == "arrow":
@@ -161,7 +161,7 @@ def bars_html(scene: VisualScene, instant: int) -> str:
     return f'<div style="{_STYLE}">{"".join(rows)}</div>'
 
 
-def _contact(contact: Contact, instant: int) -> str:
+def _contact(contact: ShownContact, instant: int) -> str:
     touching, force = contact.touching[instant], contact.force[instant]
     state = f"{force:.1f} N" if touching else "apart"
     color = GREEN if touching else GREY

@@ -98,7 +98,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
+class ShownContact:
     """A grasp that can part from the object, or a surface.
 
     Attributes:
@@ -144,7 +144,7 @@ class VisualScene:
     arms: Sequence[str] = ()
     phases: Sequence[str] = ()
     phase: Array = field(default_factory=lambda: np.zeros(1))
-    contacts: Sequence[Contact] = ()
+    contacts: Sequence[ShownContact] = ()
     frames: Mapping[str, Array] = field(default_factory=dict)
     tools: Sequence[str] = ()
     pushable: Sequence[str] = ()
@@ -502,7 +502,7 @@ def _surface_arrows(
 
 def _contacts(
     cell: CellSettings, recording: Recording, columns: Mapping[str, Array]
-) -> list[Contact]:
+) -> list[ShownContact]:
     """Return the contacts whose state the recording has."""
     found = []
     if "grasp_gap" in columns and "grasp_wrench" in columns:
@@ -510,12 +510,12 @@ def _contacts(
         for i, arm in enumerate(cell.arms):
             if arm.contact.unilateral:
                 touching = columns["grasp_gap"][:, i] <= _TOUCHING
-                found.append(Contact(arm.name, normal[:, i], touching))
+                found.append(ShownContact(arm.name, normal[:, i], touching))
     if "contact_force" in columns:
         held = held_surfaces(recording)
         for name, force in zip(recording.get("surfaces"), columns["contact_force"].T, strict=True):
             if name not in held:
-                found.append(Contact(name, force, force > 0.0))
+                found.append(ShownContact(name, force, force > 0.0))
     return found
 
 
