@@ -125,7 +125,10 @@ class ClosedChain:
         ]
         self.names = (
             *(f"{frame} {part}" for frame in frames for part in _POSE),
-            *(f"offset of {system.joint_names[j]} [rad or m]" for j in self._offsets),
+            *(
+                f"offset of {system.joint_names[j]} [{system.joint_units[j]}]"
+                for j in self._offsets
+            ),
         )
         of_frame = [_PLACE] * 3 + [_ROTATION] * 3
         self._deviations = np.array(of_frame * len(frames) + [_OFFSET] * len(self._offsets))

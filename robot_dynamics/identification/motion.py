@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import of_pseudo_inertia, pseudo_inertia
 from robot_dynamics.dynamics.regressor import PER_BODY
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification.signals import Filters
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
@@ -32,6 +34,8 @@ _PIECE = 5000  # samples
 class Noise:
     """Standard deviations of white noise in the samples; residuals correct their common scale.
 
+    All but `torque_fraction` must be positive, because equations are weighted by them.
+
     Attributes:
         position: Joint positions [rad or m].
         torque: Joint torques [N m or N].
@@ -45,6 +49,13 @@ class Noise:
     torque_fraction: float = 0.02
     force: float = 0.3
     moment: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            zero = name == "torque_fraction"
+            if not (0.0 < value < math.inf or (zero and value == 0.0)):
+                expected = "a number from 0 on" if zero else "a positive number"
+                raise ArgumentError(f"noise: {name} is {value!r}; expected {expected}.")
 
     @property
     def wrench(self) -> Array:

@@ -32,6 +32,10 @@ class IdentificationError(RobotDynamicsError):
     """A recording from which parameters cannot be identified."""
 
 
+class NothingToCorrectError(IdentificationError):
+    """A result that agrees with the scenario, so that there is nothing to write."""
+
+
 @dataclass(frozen=True)
 class Filters:
     """Filters for samples of one period.

@@ -109,7 +109,7 @@ def test_offsets_of_inner_joints_are_found(cell):
     true[[2, 9]] = 0.004, -0.003
     found = equations.identify(seen(arms.q[::FEW] - true, np.random.default_rng(2)))
     at = [i for i, name in enumerate(equations.names) if name.startswith("offset")]
-    names = [f"offset of {name} [rad or m]" for name in arms.system.joint_names]
+    names = [f"offset of {name} [rad]" for name in arms.system.joint_names]
     expected = [true[names.index(equations.names[i])] for i in at]
     error = np.abs(found.fit.values[at] - expected)
     assert (error < 5.0 * found.fit.deviations[at]).all()

@@ -47,6 +47,7 @@ def test_wanted_deviations_end_the_motion(planned):
     share = 1.001 * float(planned.shares.max())
     found = excite(planned.scenario, "left", share=share, longest_s=1e3)
     assert found.shares.max() <= share
+    assert len(found.lines) == 3  # nothing is missed
     assert len(found.moves) <= len(planned.moves)
     # The other way round: these moves end by their time, with more wanted.
     assert planned.shares.max() > 0.1
@@ -57,7 +58,9 @@ def test_the_command_writes_a_task(tmp_path, capsys):
     place = tmp_path / "motion.yaml"
     arguments = ["excite", "pick_and_place", "--arm", "left", "--longest", "0.1"]
     assert main([*arguments, "--output", str(place)]) == 0
-    assert "1 move of arm" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "1 move of arm" in out
+    assert "standard deviations are above the wanted 10 % of those before" in out
     scenario = rd.load_scenario(place)
     assert [phase.name for phase in scenario.task] == ["move", "move"]
     assert scenario.task[1].own.to == "home"

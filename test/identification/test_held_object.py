@@ -179,6 +179,17 @@ def test_poor_data_are_refused_in_a_sentence(good, spoil, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["poor.npz"]
 
 
+def test_recordings_of_different_payloads_are_told_by_their_masses(good):
+    """One sentence has the mass by each recording alone."""
+    heavy = {name: values.copy() for name, values in good.columns.items()}
+    heavy["grasp_wrench"] *= 2.0
+    other = Recording(heavy, good.metadata)
+    with pytest.raises(
+        IdentificationError, match=r"by each recording alone are [\d.]+, [\d.]+ kg"
+    ):
+        rd.identify([good, other], use="wrenches")
+
+
 def test_reversed_sensors_are_refused(good):
     """Wrenches by the object on the arms give a negative mass."""
     with pytest.raises(IdentificationError, match="signs may be reversed"):

@@ -261,6 +261,28 @@ BAD = {
 }
 
 
+def test_sensors_that_are_correct_are_a_success(arms, tmp_path, capsys):
+    """The report is written, no scenario, and the status is 0."""
+    motion = record_free(arms, [NONE, NONE], np.random.default_rng(2))
+    own = motion.wrenches - BIAS
+    good = recording_of(arms, RecordedMotion(PERIOD, motion.q, None, own))
+    good.save(tmp_path / "good.npz")
+    place, report = tmp_path / "new.yaml", tmp_path / "new.json"
+    arguments = ["identify", str(tmp_path / "good.npz"), "--what", "sensors"]
+    assert main([*arguments, "--output", str(place), "--json", str(report)]) == 0
+    assert f"{place} is not written: the sensors have no bias" in capsys.readouterr().out
+    assert report.exists()
+    assert not place.exists()
+
+
+def test_of_several_recordings_the_refused_one_is_named(free):
+    """By its number in the order given."""
+    with pytest.raises(
+        IdentificationError, match="recording 2: the joints move by at most 0 rad;"
+    ):
+        rd.identify([free, still(free)], what="sensors")
+
+
 @pytest.mark.parametrize("spoil", BAD, ids=lambda spoil: spoil.__name__)
 def test_poor_data_of_sensors_write_nothing(free, spoil, tmp_path, capsys):
     """Each has its reason, in a sentence."""

@@ -63,6 +63,7 @@ def _run(options: argparse.Namespace) -> int:
     from robot_dynamics.app.commissioning.commission import commission, write_motion
     from robot_dynamics.app.progress import display
     from robot_dynamics.app.scenarios.scenario import find_scenario
+    from robot_dynamics.identification.signals import NothingToCorrectError
 
     for file in filter(None, (options.json, options.output, options.motion)):
         require_parent(file)
@@ -72,6 +73,9 @@ def _run(options: argparse.Namespace) -> int:
         if file.resolve() == Path(find_scenario(options.scenario)).resolve():
             raise OutputError(f"{file}: is the scenario itself, expected another file.")
     if options.motion:
+        for name in ("recording", "held", "actual", "json", "output"):
+            if getattr(options, name):
+                raise OutputError(f"--motion checks nothing; expected it without --{name}.")
         print(f"written: {write_motion(options.motion, options.scenario, options.overrides)}")
         return 0
     with display("commission") as progress:
@@ -85,8 +89,11 @@ def _run(options: argparse.Namespace) -> int:
         )
     print("\n".join(found.lines))
     written = []
-    if options.output and found.corrections:
-        written.append(found.write_scenario(options.output, options.scenario))
+    if options.output:
+        try:
+            written.append(found.write_scenario(options.output, options.scenario))
+        except NothingToCorrectError as error:
+            print(f"{options.output} is not written: {error}")
     if options.json:
         written.append(found.write_report(options.json))
     written = [path for path in written if path != STANDARD_OUTPUT]

@@ -85,6 +85,7 @@ def _run(options: argparse.Namespace) -> int:
     from robot_dynamics.app.pictures.figures import require_figure
     from robot_dynamics.app.scenarios.scenario import find_scenario
     from robot_dynamics.identification.motion import Noise
+    from robot_dynamics.identification.signals import NothingToCorrectError
 
     for file in filter(None, (options.json, options.plot, options.output)):
         require_parent(file)
@@ -110,12 +111,15 @@ def _run(options: argparse.Namespace) -> int:
     for sentence in found.warnings:
         print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
     written: list[Path] = []
-    if options.output:
-        written += found.write_scenario(options.output, options.scenario)
     if options.plot:
         written.append(found.plot(options.plot))
     if options.json:
         written.append(found.write_report(options.json))
+    if options.output:
+        try:
+            written = [*found.write_scenario(options.output, options.scenario), *written]
+        except NothingToCorrectError as error:
+            print(f"{options.output} is not written: {error}")
     written = [path for path in written if path != STANDARD_OUTPUT]
     if written:
         print("written: " + ", ".join(map(str, written)))
@@ -131,10 +135,7 @@ def _noise(given: list[str]) -> dict[str, float]:
         if key not in _NOISE:
             raise UnknownNameError("key", key, _NOISE, "--noise")
         try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0.0 <= value < float("inf"):
-            raise OutputError(f"--noise {one}: {key} is {text!r}, expected a number from 0 on.")
-        found[key] = value
+            found[key] = float(text)
+        except ValueError as error:
+            raise OutputError(f"--noise {one}: {key} is {text!r}, expected a number.") from error
     return found

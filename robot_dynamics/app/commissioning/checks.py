@@ -84,7 +84,10 @@ def check_start(scenario: Scenario, system: GraspSystem, q: Array) -> list[CellC
 def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> CellCheck:
     arm, own = system.arms[i], system.arm_slices[i]
     home, seen = scenario.home[own], q[own]
-    limit = f"at most {_AT_HOME:g} rad or m"
+    far = np.abs(seen - home)
+    worst = int(np.argmax(far))
+    unit = system.joint_units[own][worst]
+    limit = f"at most {_AT_HOME:g} {unit}"
 
     def failed(found: str, remedy: str) -> CellCheck:
         return CellCheck(arm.name, "positions at rest", "no-go", found, limit, remedy)
@@ -95,9 +98,6 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Cell
     if not np.isfinite(seen).all():
         joint = arm.joints[int(np.flatnonzero(~np.isfinite(seen))[0])]
         return failed(f"{joint} has no number", "correct the driver or the names of its joints")
-    far = np.abs(seen - home)
-    worst = int(np.argmax(far))
-    unit = system.joint_units[own][worst]
     found = f"{arm.joints[worst]} is {far[worst]:.3g} {unit} from home"
     if is_at(home):
         return CellCheck(arm.name, "positions at rest", "go", found, limit)

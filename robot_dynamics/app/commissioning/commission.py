@@ -22,6 +22,7 @@ from robot_dynamics.app.commissioning.dynamics_checks import (
 )
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow, write_corrected
+from robot_dynamics.app.identification.excitation import require_free_arms
 from robot_dynamics.app.identification.inputs import cell_of
 from robot_dynamics.app.identification.report_parts import IdentificationReport, ScenarioCorrection
 from robot_dynamics.app.output_files import write_json
@@ -33,7 +34,8 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.control.start_check import StartError
-from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.identification.signals import IdentificationError, NothingToCorrectError
 from robot_dynamics.manipulation.system import GraspSystem
 
 _STOPS = ("fault", "task_failure", "task_unfinished")  # keys of metadata
@@ -97,10 +99,10 @@ class Commissioning:
                 it.
 
         Raises:
-            IdentificationError: If there is nothing that a scenario corrects.
+            NothingToCorrectError: If there is nothing that a scenario corrects.
         """
         if not self.corrections:
-            raise IdentificationError(
+            raise NothingToCorrectError(
                 f"{self.scenario.name}: no failed check can be corrected in a scenario; expected "
                 "a delay, tools of wrist sensors, or base placements."
             )
@@ -136,6 +138,10 @@ def commission(
         RobotDynamicsError: If a scenario or a recording is refused.
     """
     scenario = load_scenario(scenario, overrides)
+    require_free_arms(scenario)
+    if recording is not None and actual is not None:
+        raise ArgumentError("actual is for simulated arms; expected none with a recording.")
+    held = [one if isinstance(one, Recording) else load_recording(one) for one in held]
     system = build_system(scenario)
     if recording is None:
         true = scenario if actual is None else load_scenario(actual)
@@ -161,7 +167,7 @@ def commission(
         more, corrections = _of_recording(scenario, system, recording)
         checks += more
     if held:
-        of_bases, frames = check_bases(scenario, list(held))
+        of_bases, frames = check_bases(scenario, held)
         checks += of_bases
         corrections += _corrections(frames, of_bases)
     values = {key: value for one in corrections for key, value in one.values.items()}

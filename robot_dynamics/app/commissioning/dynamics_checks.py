@@ -61,7 +61,8 @@ def check_drives(
     for arm, own in zip(system.arms, system.arm_slices, strict=True):
         if found is not None and arm.name in found.arms:
             effort = system.limits["effort"][own]
-            checks += _of_drives(scenario, arm.name, found.arms[arm.name], effort)
+            units = ["N m" if unit == "rad" else "N" for unit in system.joint_units[own]]
+            checks += _of_drives(scenario, arm.name, found.arms[arm.name], effort, units)
             continue
         reason = excluded[arm.name] if found is None else found.excluded[arm.name]
         checks += [CellCheck(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
@@ -101,8 +102,10 @@ def _start_of_drives(
     return checks
 
 
-def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -> list[CellCheck]:
-    """Return the checks of an arm's drives.
+def _of_drives(
+    scenario: Scenario, arm: str, drives: ArmDrives, effort: Array, units: Sequence[str]
+) -> list[CellCheck]:
+    """Return the checks of an arm's drives, with effort limits (n,) in units of the joints.
 
     One wrong constant is that of a drive; several are the weight of the links, which tells them.
     """
@@ -116,23 +119,24 @@ def _of_drives(scenario: Scenario, arm: str, drives: ArmDrives, effort: Array) -
             *_unexamined(arm, "a torque has the wrong sign"),
         ]
     links = len(wrong) > 1
-    checks = [_delay(scenario, arm, drives), _friction(arm, drives, effort)]
+    checks = [_delay(scenario, arm, drives), _friction(arm, drives, effort, units)]
     if not links:
         checks.append(_constants(arm, drives.joints, drives.constants, wrong))
     unexplained = drives.unexplained[0 if links else 1]
     share = np.nan_to_num(unexplained / effort)
     worst = int(np.argmax(share))
-    found = f"{unexplained[worst]:.3g} N m or N of {drives.joints[worst]} are not explained"
+    found = f"{unexplained[worst]:.3g} {units[worst]} of {drives.joints[worst]} are not explained"
     if links:
         worst_of = float(np.max(np.where(known, np.abs(k - 1.0), 0.0)))
         found += f"; torques of {', '.join(wrong)} are off by {100 * worst_of:.0f} % at most"
     remedy = "correct links, load, placement of the base, or torque constants"
+    most = f"{_UNEXPLAINED * effort[worst]:.3g} {units[worst]}"
     checks.append(
         judged(
             arm,
             _OF_DRIVES[3],
             found,
-            f"at most {_UNEXPLAINED * effort[worst]:.3g}, {100 * _UNEXPLAINED:g} % of the limit",
+            f"at most {most}, {100 * _UNEXPLAINED:g} % of the limit",
             wrong=links or bool(share[worst] > _UNEXPLAINED),
             remedy=f"{remedy}; `identify --what arms` finds links",
         )
@@ -179,15 +183,16 @@ def _delay(scenario: Scenario, arm: str, drives: ArmDrives) -> CellCheck:
     )
 
 
-def _friction(arm: str, drives: ArmDrives, effort: Array) -> CellCheck:
+def _friction(arm: str, drives: ArmDrives, effort: Array, units: Sequence[str]) -> CellCheck:
     coulomb, deviations = drives.coulomb
     share = np.where(deviations < _FRICTION * effort, coulomb / effort, 0.0)
     worst = int(np.argmax(share))
+    unit = units[worst]
     return judged(
         arm,
         _OF_DRIVES[2],
-        f"{coulomb[worst]:.3g} +- {deviations[worst]:.2g} N m or N in {drives.joints[worst]}",
-        f"at most {_FRICTION * effort[worst]:.3g}, {100 * _FRICTION:g} % of the limit",
+        f"{coulomb[worst]:.3g} +- {deviations[worst]:.2g} {unit} in {drives.joints[worst]}",
+        f"at most {_FRICTION * effort[worst]:.3g} {unit}, {100 * _FRICTION:g} % of the limit",
         wrong=bool(share[worst] > _FRICTION),
         remedy="describe it (`identify --what arms`), and compensate a share of it",
     )

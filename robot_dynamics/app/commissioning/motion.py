@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.excitation import FreeWay, as_task, move_phase
+from robot_dynamics.app.identification.excitation import (
+    FreeWay,
+    as_task,
+    move_phase,
+    require_free_arms,
+)
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
@@ -42,11 +47,7 @@ def commissioning_task(scenario: Scenario) -> dict[str, Any]:
     Raises:
         ArgumentError: If the scenario has no task, or an arm has no room around home.
     """
-    if not scenario.task:
-        raise ArgumentError(
-            f"{scenario.name}: has no task, so that its arms are never free; expected a scenario "
-            "with a `task`."
-        )
+    require_free_arms(scenario)
     system = build_system(scenario)
     free = FreeWay(scenario, system)
     phases: list[dict[str, Any]] = []

@@ -20,6 +20,7 @@ from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.app.scenarios.scenario import Scenario, find_scenario, load_scenario
 from robot_dynamics.description.files import locate
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.resources import PACKAGE, SCHEME, share_directory
 
 
 class _Dumper(yaml.SafeDumper):
@@ -71,7 +72,7 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
     """Return the text of a scenario that extends `base` with other values."""
-    document: dict[str, Any] = {"extends": os.path.relpath(base.resolve(), place.resolve().parent)}
+    document: dict[str, Any] = {"extends": _address(base, place)}
     lists: dict[str, dict[str, Any]] = {}
     for key, value in changes.items():
         of_list = re.match(r"(.*?)\.(\d+\..*)", key)
@@ -102,6 +103,14 @@ def _extension(base: Path, place: Path, changes: Mapping[str, Any]) -> str:
             values = values[name]
         outline = _filled(outline, key, f"\n{yaml.safe_dump(values, sort_keys=False)}".rstrip())
     return outline
+
+
+def _address(file: Path, place: Path) -> str:
+    """Return a file as a scenario at `place` names it: of this package, independent of places."""
+    file, share = file.resolve(), share_directory().resolve()
+    if any(file.is_relative_to(share / folder) for folder in ("config", "urdf")):
+        return f"{SCHEME}{PACKAGE}/{file.relative_to(share).as_posix()}"
+    return os.path.relpath(file, place.resolve().parent)
 
 
 def _filled(outline: str, key: str, block: str) -> str:
@@ -139,8 +148,7 @@ def _copied_list(base: Path, place: Path, key: str, changes: Mapping[str, Any]) 
     for i, entry in enumerate(entries):
         for name, value in entry.value if isinstance(entry, yaml.MappingNode) else ():
             if name.value == "urdf" and ":" not in value.value:
-                target = (file.parent / value.value).resolve()
-                moved[f"{i}.urdf"] = os.path.relpath(target, place.resolve().parent)
+                moved[f"{i}.urdf"] = _address(file.parent / value.value, place)
     for change, value in {**moved, **changes}.items():
         text = _with_value(text, [*names, *change.split(".")], value)
     pair = _pair(text, names)

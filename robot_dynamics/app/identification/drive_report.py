@@ -21,7 +21,7 @@ from robot_dynamics.app.identification.report_parts import (
 )
 from robot_dynamics.app.pictures.figures import BLUE, INK, write_figure
 from robot_dynamics.identification.drives import ArmDrives
-from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.identification.signals import IdentificationError, NothingToCorrectError
 
 #: Largest error of a torque constant that is not reported as one.
 LEAST_CONSTANT = 0.05
@@ -129,14 +129,14 @@ class DriveIdentification(IdentificationReport):
         """See `IdentificationReport`: delay of the commands.
 
         Raises:
-            IdentificationError: If a torque constant is wrong, which a scenario cannot correct, or
-                nothing is.
+            IdentificationError: If a torque constant is wrong, which a scenario cannot correct.
+            NothingToCorrectError: If the drives are as stated.
         """
         for drives in self.arms.values():
             for sentence in wrong_constants(drives).values():
                 raise IdentificationError(sentence)
         if not any(self._late):
-            raise IdentificationError(
+            raise NothingToCorrectError(
                 "constants and delay of the drives are as stated; expected something to correct."
             )
         return ScenarioCorrection({"control.command_delay_periods": self.delay_periods})

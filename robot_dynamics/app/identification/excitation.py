@@ -52,6 +52,7 @@ class Excitation:
         names: Names of the identifiable combinations and of viscous and Coulomb friction.
         shares: Standard deviation of each that a recording is expected to leave, over that before
             it.
+        wanted: Largest share that was wanted.
     """
 
     scenario: Scenario
@@ -60,6 +61,7 @@ class Excitation:
     duration: float
     names: tuple[str, ...]
     shares: Array
+    wanted: float
 
     @property
     def lines(self) -> list[str]:
@@ -67,12 +69,19 @@ class Excitation:
         worst = np.argsort(self.shares)[::-1][:3]
         least = ", ".join(f"{self.names[i]} {_percent(self.shares[i])}" for i in worst)
         count = f"{len(self.moves)} move{'s' * (len(self.moves) != 1)}"
-        return [
+        lines = [
             f"{self.scenario.name}: {count} of arm {self.arm!r} in {self.duration:.3g} s",
             f"  expected standard deviations: {_percent(self.shares.max())} of those before "
             f"at most, {_percent(float(np.median(self.shares)))} in the median",
             f"  least observable: {least}",
         ]
+        missed = int(np.sum(self.shares > self.wanted))
+        if missed:
+            lines.append(
+                f"  longest duration reached: {missed} of {len(self.shares)} standard deviations "
+                f"are above the wanted {_percent(self.wanted)} of those before"
+            )
+        return lines
 
     def write_scenario(self, place: str | Path, base: str | Path | None) -> Path:
         """Write a scenario whose task are the moves.
@@ -147,11 +156,7 @@ def excite(
         UnknownNameError: If there is no such arm.
     """
     scenario = load_scenario(scenario)
-    if not scenario.task:
-        raise ArgumentError(
-            f"{scenario.name}: has no task, so that its arms are never free; expected a scenario "
-            "with a `task`."
-        )
+    require_free_arms(scenario)
     if not 0.0 < share < 1.0:
         raise ArgumentError(f"share is {share!r}; expected a number between 0 and 1.")
     if not 0.0 < longest_s < float("inf"):
@@ -159,7 +164,20 @@ def excite(
     planner = _Planner(scenario, arm, noise or Noise(), seed, armature=armature)
     while planner.shares.max() > share and planner.duration < longest_s:
         planner.add_move()
-    return planner.result()
+    return planner.result(share)
+
+
+def require_free_arms(scenario: Scenario) -> None:
+    """Require a task, whose arms begin free at home.
+
+    Raises:
+        ArgumentError: If the scenario has none.
+    """
+    if not scenario.task:
+        raise ArgumentError(
+            f"{scenario.name}: has no task, so that its arms are never free; expected a scenario "
+            "with a `task`."
+        )
 
 
 def _percent(share: float) -> str:
@@ -227,11 +245,17 @@ class _Planner:
         deviations = np.sqrt(np.diag(np.linalg.inv(scaled)))
         return np.asarray(deviations[self._wanted])
 
-    def result(self) -> Excitation:
-        """Return the motion."""
+    def result(self, wanted: float) -> Excitation:
+        """Return the motion, of which some shares were wanted."""
         names = tuple(self._equations.names[i] for i in self._wanted)
         return Excitation(
-            self._scenario, self._arm, tuple(self._moves), self.duration, names, self.shares
+            self._scenario,
+            self._arm,
+            tuple(self._moves),
+            self.duration,
+            names,
+            self.shares,
+            wanted,
         )
 
     def add_move(self) -> None:

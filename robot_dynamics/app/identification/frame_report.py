@@ -77,11 +77,12 @@ class FrameIdentification(IdentificationReport):
         """The offsets of joints, which a scenario cannot correct, one sentence each."""
         found, names = [], self.cell.system.joint_names
         deviations = dict(zip(self.frames.fit.names, self.frames.fit.deviations, strict=True))
-        for name, offset in zip(names, self.frames.offsets, strict=True):
-            deviation = deviations.get(f"offset of {name} [rad or m]", np.inf)
+        units = self.cell.system.joint_units
+        for name, unit, offset in zip(names, units, self.frames.offsets, strict=True):
+            deviation = deviations.get(f"offset of {name} [{unit}]", np.inf)
             if abs(offset) > _SURE * deviation:
                 found.append(
-                    f"joint {name!r} is {offset:.5f} +- {deviation:.5f} rad or m beyond its "
+                    f"joint {name!r} is {offset:.5f} +- {deviation:.5f} {unit} beyond its "
                     "measured position; expected no offset, by the calibration of its drive."
                 )
         return found

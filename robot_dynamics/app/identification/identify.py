@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
 
-import numpy as np
-
 from robot_dynamics.app.identification.arm_report import ArmIdentification, motion_of
 from robot_dynamics.app.identification.drive_report import DriveIdentification
 from robot_dynamics.app.identification.frame_report import FrameIdentification
@@ -19,7 +17,8 @@ from robot_dynamics.app.identification.inputs import (
     Input,
     Source,
     cell_of,
-    input_of,
+    inputs_of,
+    largest_way,
     samples_of,
 )
 from robot_dynamics.app.identification.payload_report import PayloadIdentification, plant_object
@@ -192,12 +191,20 @@ def identify(
 
 def _payload(given: _Given) -> PayloadIdentification:
     recordings, cell, use, noise, cutoff, _ = given
-    inputs = [input_of(one, cell, use) for one in recordings]
+    inputs = inputs_of(recordings, cell, use)
     equations = HeldObject(cell.kinematics, cell.grasps, noise, cutoff)
     payload = equations.identify([one.motion for one in inputs])
     mass = payload.fit.names[0]
     if payload.fit.factor > LARGEST_FACTOR:  # less is warned of: links are not as described
-        raise _unexplained(payload.fit, "payload", LARGEST_FACTOR)
+        alone = ""
+        if len(inputs) > 1:
+            masses = [equations.identify([one.motion]).fit.values[0] for one in inputs]
+            alone = (
+                "; the masses by each recording alone are "
+                + ", ".join(f"{mass:.4g}" for mass in masses)
+                + " kg"
+            )
+        raise _unexplained(payload.fit, "payload", LARGEST_FACTOR, alone)
     if mass in payload.fit.unobserved:
         raise IdentificationError(
             f"the recording does not determine the object's mass (standard deviation "
@@ -220,11 +227,16 @@ def _payload(given: _Given) -> PayloadIdentification:
 def _sensors(given: _Given) -> SensorIdentification:
     recordings, cell, _, noise, cutoff, _ = given
     free, held = (
-        [
-            input_of(one, cell, "wrenches", held=holding)
-            for one in recordings
-            if samples_of(one, held=holding).sum() * float(one.get("period_s")) > _LEAST_S
-        ]
+        inputs_of(
+            recordings,
+            cell,
+            "wrenches",
+            held=holding,
+            used=[
+                samples_of(one, held=holding).sum() * float(one.get("period_s")) > _LEAST_S
+                for one in recordings
+            ],
+        )
         for holding in (False, True)
     )
     if not free and not held:
@@ -257,7 +269,7 @@ def _sensors(given: _Given) -> SensorIdentification:
 
 def _arms(given: _Given) -> ArmIdentification:
     recordings, cell, _, noise, cutoff, armature = given
-    inputs = [input_of(one, cell, "torques", held=False) for one in recordings]
+    inputs = inputs_of(recordings, cell, "torques", held=False)
     robot = Robot(cell.system.arms_alone)
     arms: dict[str, tuple[ArmEquations, ArmLinks]] = {}
     moving, excluded = _moving_arms(cell, inputs)
@@ -280,9 +292,9 @@ def _arms(given: _Given) -> ArmIdentification:
 
 def _drives(given: _Given) -> DriveIdentification:
     recordings, cell, _, noise, cutoff, _ = given
-    inputs = [input_of(one, cell, "commands", held=False) for one in recordings]
+    inputs = inputs_of(recordings, cell, "commands", held=False)
     with_applied = [one for one in recordings if "applied_torque" in one]
-    applied = [input_of(one, cell, "torques", held=False) for one in with_applied]
+    applied = inputs_of(with_applied, cell, "torques", held=False)
     control, robot = cell.scenario.control, Robot(cell.system.arms_alone)
     moving, excluded = _moving_arms(cell, inputs)
     found: list[dict[str, ArmDrives]] = []
@@ -306,10 +318,11 @@ def _moving_arms(cell: Cell, inputs: list[Input]) -> tuple[list[Arm], dict[str, 
     moving, excluded = [], {}
     for arm, own in zip(cell.system.arms, cell.kinematics.own, strict=True):
         positions = [one.motion.q[:, own] for one in inputs]
-        way = max(float(np.max(np.nanmax(q, axis=0) - np.nanmin(q, axis=0))) for q in positions)
+        units = cell.system.joint_units[own]
+        way, unit = max(largest_way(q, units) for q in positions)
         if way < _LEAST_WAY:
             excluded[arm.name] = (
-                f"its joints move by at most {way:.2g} rad or m, expected {_LEAST_WAY:g}"
+                f"its joints move by at most {way:.2g} {unit}, expected {_LEAST_WAY:g} {unit}"
             )
         else:
             moving.append(arm)
@@ -323,7 +336,7 @@ def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
     recordings, cell, noise = given.recordings, given.cell, given.noise
     if cell.system.object_loop_joint is not None:
         raise IdentificationError("the object has a joint; expected a rigid object.")
-    inputs = [input_of(one, cell, "positions", allowed=(_FAR, _FAR_TURNED)) for one in recordings]
+    inputs = inputs_of(recordings, cell, "positions", allowed=(_FAR, _FAR_TURNED))
     links = [
         {part.prefix + link.name for link in part.description.mechanism.links}
         for part in placed_robots(cell.scenario.cell)
@@ -352,11 +365,11 @@ def _require_explained(fit: Fit, what: str) -> None:
         raise _unexplained(fit, what, most)
 
 
-def _unexplained(fit: Fit, what: str, most: float) -> IdentificationError:
+def _unexplained(fit: Fit, what: str, most: float, more: str = "") -> IdentificationError:
     return IdentificationError(
         f"no {what} explains the recording: residuals are {fit.factor:.3g} times the assumed "
         f"noise, expected at most {most:g}; columns of other joints, other units, or effects that "
-        "the cell does not know."
+        f"the cell does not know{more}."
     )
 
 

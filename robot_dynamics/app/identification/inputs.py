@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -161,10 +162,44 @@ def input_of(
         None if torque is None else signals[1],
         None if wrenches is None else signals[-1].reshape(-1, k, 6),
     )
-    _require_motion(motion.q)
+    _require_motion(motion.q, system)
     if held:
         _require_agreement(motion.q, cell, *allowed)
     return Input(motion, origin, float(used.sum()) * period, outliers, saturated)
+
+
+def inputs_of(
+    recordings: list[Recording],
+    cell: Cell,
+    source: Source | Literal["positions", "commands"],
+    *,
+    held: bool = True,
+    allowed: tuple[float, float] = (_GAP, _TURN),
+    used: Sequence[bool] | None = None,
+) -> list[Input]:
+    """Return the samples of recordings; see `input_of`.
+
+    Args:
+        recordings: The recordings.
+        cell: Their cell.
+        source: See `input_of`.
+        held: See `input_of`.
+        allowed: See `input_of`.
+        used: Whether each recording is used; all by default.
+
+    Raises:
+        IdentificationError: As `input_of`; names the recording if there are several.
+    """
+    found = []
+    for i, recording in enumerate(recordings):
+        if used is None or used[i]:
+            try:
+                found.append(input_of(recording, cell, source, held=held, allowed=allowed))
+            except IdentificationError as error:
+                if len(recordings) == 1:
+                    raise
+                raise IdentificationError(f"recording {i + 1}: {error}") from error
+    return found
 
 
 def _column(recording: Recording, name: str, width: int) -> Array:
@@ -267,12 +302,19 @@ def _evenly(values: Array, ticks: Array) -> Array:
     return rows
 
 
-def _require_motion(q: Array) -> None:
-    largest = float(np.nanmax(np.nanmax(q, axis=0) - np.nanmin(q, axis=0)))
-    if largest < _STILL:
+def _require_motion(q: Array, system: GraspSystem) -> None:
+    way = largest_way(q, system.joint_units)
+    if way[0] < _STILL:
         raise IdentificationError(
-            f"the joints move by at most {largest:.2g} rad or m; expected a recording of a motion."
+            f"the joints move by at most {way[0]:.2g} {way[1]}; expected a recording of a motion."
         )
+
+
+def largest_way(q: Array, units: Sequence[str]) -> tuple[float, str]:
+    """Return the largest range of positions (N, n) of a joint, and the joint's unit."""
+    ways = np.nanmax(q, axis=0) - np.nanmin(q, axis=0)
+    joint = int(np.nanargmax(ways))
+    return float(ways[joint]), units[joint]
 
 
 def _require_agreement(q: Array, cell: Cell, most: float, most_turn: float) -> None:

@@ -26,7 +26,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.identification.held_object import WRENCH_AXES
 from robot_dynamics.identification.least_squares import Fit
 from robot_dynamics.identification.sensors import WristSensor
-from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.identification.signals import IdentificationError, NothingToCorrectError
 
 _SURE = 5.0  # standard deviations of a bias or scale that is corrected
 _LEAST_SCALE = 0.02  # smaller errors of scales are not corrected
@@ -239,6 +239,7 @@ class SensorIdentification(IdentificationReport):
         Raises:
             IdentificationError: If no arm moves free, or a sensor has an error that a scenario
                 cannot correct.
+            NothingToCorrectError: If the sensors are as described.
         """
         self._require_free("the scenario has")
         for sentence in self._faults:
@@ -255,7 +256,7 @@ class SensorIdentification(IdentificationReport):
         if any(_biased(*one.bias) for one in self.sensors):
             changes["control.start.tare"] = True
         if not changes:
-            raise IdentificationError(
+            raise NothingToCorrectError(
                 "the sensors have no bias, and their tools are as described; expected something "
                 "to correct."
             )

@@ -21,7 +21,7 @@ from robot_dynamics.app.commissioning.commission import commission
 from robot_dynamics.app.commissioning.dynamics_checks import check_bases
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow
-from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.recordings.recording import Recording, RecordingError
 from robot_dynamics.app.recordings.recording_files import save_recording
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification.signals import IdentificationError
@@ -185,3 +185,42 @@ def test_cells_without_a_task_are_refused():
     """Arms that always hold an object."""
     with pytest.raises(ArgumentError, match="has no task"):
         commissioning_task(rd.load_scenario("lift_box"))
+    with pytest.raises(ArgumentError, match="has no task"):
+        commission("lift_box")
+
+
+def test_missing_recordings_of_held_objects_are_named_before_the_motion():
+    """The cell is not simulated first."""
+    with pytest.raises(RecordingError, match=r"none\.npz: cannot be read"):
+        commission("pick_and_place", held=["none.npz"], progress=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["--motion", "new.yaml", "--json", "new.json"], "expected it without --json"),
+        (["--recording", "motion.npz", "--actual", "lift_box"], "expected none with a recording"),
+    ],
+)
+def test_options_that_have_no_effect_are_refused(recorded, given, expected, tmp_path, capsys):
+    """With status 2, and nothing is written."""
+    place = tmp_path / "motion.npz"
+    save_recording(recorded, place)
+    given = [str(tmp_path / one) if "." in one else one for one in given]
+    assert main(["commission", "pick_and_place", *given]) == 2
+    assert expected in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_good_cell_writes_no_scenario(cell, recorded, tmp_path, capsys):
+    """The command says so, and ends with status 0."""
+    save_recording(recorded, tmp_path / "motion.npz")
+    place = tmp_path / "corrected.yaml"
+    changes = [part for one in (*NOISE, *TOOLS) for part in ("--set", one)]
+    arguments = ["commission", "pick_and_place", "--recording", str(tmp_path / "motion.npz")]
+    assert main([*arguments, *changes, "--output", str(place)]) == 0
+    out = capsys.readouterr().out
+    assert "rad or m" not in out
+    assert "N m or N" not in out
+    assert f"{place} is not written" in out
+    assert not place.exists()

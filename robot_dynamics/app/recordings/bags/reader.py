@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.app.output_files import RECORDING
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.messages import full_name, require_rosbags
 from robot_dynamics.app.recordings.bags.streams import Numbers, Stream, standard_streams, whole
@@ -19,6 +20,7 @@ from robot_dynamics.app.recordings.recording import FORMAT, TICK, Recording, Rec
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND, tick_of
 
+_METADATA = "metadata.yaml"
 _BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32
 _COMMANDS = "commanded_torque"
@@ -43,6 +45,11 @@ def read_bag(path: str | Path) -> Recording:
         raise RecordingError(f"{path}: cannot be read (No such file or directory).")
     if path.is_file() and path.suffix not in _BAGS:
         raise RecordingError(f"{path}: expected a recording as .npz or .mcap, or a bag.")
+    if path.is_dir() and not (path / _METADATA).is_file():
+        raise RecordingError(
+            f"{path}: is a folder without a recording; expected {RECORDING} of a run, or "
+            f"{_METADATA} of a bag."
+        )
     files = [path] if path.is_file() else [*path.iterdir()]
     size = sum(file.stat().st_size for file in files if file.is_file())
     most = _LEAST_MEMORY + _MEMORY_PER_BYTE * size

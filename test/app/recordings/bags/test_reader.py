@@ -119,6 +119,9 @@ def test_files_that_are_no_bags(bag, tmp_path):
     """Missing, damaged and foreign files are refused with a sentence that names them."""
     with pytest.raises(RecordingError, match=r"none\.mcap: cannot be read"):
         read_bag(tmp_path / "none.mcap")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RecordingError, match="empty: is a folder without a recording"):
+        read_bag(tmp_path / "empty")
     damaged = tmp_path / "damaged.mcap"
     damaged.write_bytes(bag.read_bytes()[: bag.stat().st_size // 2])
     with pytest.raises(RecordingError, match=r"damaged\.mcap: is not a bag, or damaged"):
