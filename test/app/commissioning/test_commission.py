@@ -3,6 +3,7 @@
 """Commissioning: planted faults are found, each by its check, and none in a good cell."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from support.commissioning import (
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.commissioning.checks import check_whole_motion
 from robot_dynamics.app.commissioning.commission import commission
 from robot_dynamics.app.commissioning.dynamics_checks import check_bases
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import save_recording
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification.signals import IdentificationError
 
@@ -70,6 +73,22 @@ def test_a_good_cell_is_go(cell, recorded):
     assert len(found.checks) == 19
     with pytest.raises(IdentificationError, match="no failed check can be corrected"):
         found.write_scenario("unused.yaml", None)
+
+
+@pytest.mark.parametrize(
+    ("share", "found"),
+    [
+        (0.6, "arm 'left' is not at home at the end|arm 'right' is not at"),
+        (0.3, "'right' does not move"),
+    ],
+)
+def test_a_part_of_the_motion_is_not_go(cell, recorded, share, found):
+    """As of a recorder that ended early: no fault is recorded, and an arm has not moved."""
+    most = round(share * len(recorded["joint_position"]))
+    q = recorded["joint_position"][:most]
+    one = check_whole_motion(cell, build_system(cell), q)
+    assert one.verdict == "no-go"
+    assert re.search(found, one.found)
 
 
 def slow(*values):
