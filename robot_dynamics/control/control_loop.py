@@ -600,9 +600,11 @@ class ControlLoop:
         if wrenches is not None:
             wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
         safety.observe(now, q, qd, wrenches, sampled)
+        # The safety layer decides first: a refused start must not change a law that runs, or its
+        # fallback.
+        safety.require_inactive()
         if wrenches is not None and self.wrist_sensors.tared and isinstance(self.law, HoldsObject):
             self.law.weigh(q, wrenches)
-        # The safety layer decides first: a refused start must not change a running law.
         safety.start(now, self.law.hold_support(q))
         self.began, self._holding, self._looked = tick, False, 0
         if self._still_arms is not None:

@@ -125,7 +125,7 @@ class CommandOutput:
     def close(self, seconds: float) -> None:
         """End commands and heartbeats; wait for delivery, up to a timeout for each topic [s]."""
         if self.link is None or self.link.may_command(self._loop.clock.now()):
-            self.topics.end(self._loop.clock.tick)
+            self.topics.end(self._loop.clock.tick, self._loop.safety.released)
         if self.link is not None:
             self.link.say_goodbye()
         self.topics.wait_for_delivery(seconds)

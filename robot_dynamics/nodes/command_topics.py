@@ -276,12 +276,16 @@ class CommandTopics:
         qd = np.clip(np.nan_to_num(self._last["velocity"]), -limits.velocity, limits.velocity)
         return halted(now, (q, qd, still), limits)
 
-    def end(self, tick: int) -> None:
-        """Publish velocities of zero, if drives take them: they would keep the last ones."""
+    def end(self, tick: int, released: tuple[str, ...] = ()) -> None:
+        """Publish velocities of zero, if drives take them: they would keep the last ones.
+
+        Released arms get none: a position beside it could be far from where they are by now.
+        """
         if "velocity" in self._fields:
             values = {**self._held_points(), "velocity": np.zeros(len(self._last["velocity"]))}
             chosen = {field: values[field] for field in self._fields if field in values}
-            self._messages[0].publish(tick, [*self._slices], chosen)
+            arms = [arm for arm in self._slices if arm not in released]
+            self._messages[0].publish(tick, arms, chosen)
 
     def wait_for_delivery(self, seconds: float) -> None:
         """Return when all commands are acknowledged, or after a timeout for each topic [s]."""

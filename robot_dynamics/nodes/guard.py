@@ -163,7 +163,7 @@ class Guard:
     def close(self) -> None:
         """Leave the arms with the last torques, or at rest."""
         if self._monitor.state is not GuardState.WATCHING:
-            self._commands.end(self._clock.tick)
+            self._commands.end(self._clock.tick, self._loop.safety.released)
 
     def _create_topics(
         self, joint_state_topics: Sequence[str], command_interfaces: Sequence[str]

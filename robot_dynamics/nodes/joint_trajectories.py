@@ -229,7 +229,10 @@ class FollowTrajectoryServer:
             while not prepared.done():
                 await NextCycle()
             task, goal = _task_of(loop), prepared.result()
-            task.follow_joints({self._arm: goal})
+            if handle.is_cancel_requested:  # before anything moves
+                goal.cancel("cancelled on request.")
+            else:
+                task.follow_joints({self._arm: goal})
         except RobotDynamicsError as error:
             code = error.code if isinstance(error, JointTrajectoryError) else Code.INVALID_GOAL
             result.error_code, result.error_string = int(code), str(error)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,6 +144,16 @@ def test_a_released_arm(speak):
     assert sorted((name, torque.size) for name, _, torque in hear(3)[1:]) == [
         *(("left", 0), ("right", 7))
     ]
+
+
+def test_the_end_of_commands_leaves_released_arms_alone(speak):
+    """Their drives hold them, and may be elsewhere by now."""
+    make, _ = speak
+    ended, published = make(), []
+    ended._fields = ("velocity",)
+    ended._messages = [SimpleNamespace(publish=lambda tick, arms, values: published.append(arms))]
+    ended.end(3, ("left",))
+    assert published == [["right"]]
 
 
 def test_torques_that_are_not_finite_are_not_sent(speak):

@@ -243,6 +243,11 @@ def test_a_goal_that_is_cancelled_or_replaced():
     bench.cycle()
     assert bench.goal.cancelled
     assert bench.handle.status == "canceled"
+    early = Handle(message())
+    early.is_cancel_requested = True  # while the trajectory is prepared
+    bench = Bench(early)
+    assert early.status == "canceled"
+    assert not bench.task.goals
     bench = Bench(Handle(message()))
     bench.goal.cancel("another trajectory replaces it.")
     bench.cycle()

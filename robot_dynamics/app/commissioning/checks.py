@@ -20,6 +20,7 @@ Verdict = Literal["go", "no-go", "not examined"]
 #: Cut-off frequency of the fits [Hz]: recordings that a fault ends are short.
 CUTOFF = 10.0
 _AT_HOME = 0.05  # rad or m: largest distance of a joint from home at the start
+_MOVED = 0.01  # rad or m: least displacement of an arm in the motion
 _MOVES = 0.05  # rad/s or m/s: speed of a joint that moves
 _SLOPE = 0.1  # largest error of velocities over the rate of positions
 _FRESH = 0.9  # least share of new samples while an arm moves
@@ -139,6 +140,27 @@ def check_wrists(system: GraspSystem, q: Array, wrenches: Array) -> list[CellChe
             remedy = "reverse the sign in its driver"
             checks.append(CellCheck(arm.name, "wrist sensor", "no-go", found, limit, remedy))
     return checks
+
+
+def check_whole_motion(scenario: Scenario, system: GraspSystem, q: Array) -> CellCheck:
+    """Return the check that a recording without faults contains the motion of every arm.
+
+    Args:
+        scenario: The scenario, at whose home the motion begins and ends.
+        system: Its arms.
+        q: Measured positions (N, na).
+    """
+    far, limit = np.abs(q - scenario.home), "that every arm moves and returns"
+    for arm, own in zip(system.arms, system.arm_slices, strict=True):
+        found = ""
+        if not np.nan_to_num(far[:, own]).max() >= _MOVED:
+            found = f"arm {arm.name!r} does not move"
+        elif not far[-1, own].max() <= _AT_HOME:
+            found = f"arm {arm.name!r} is not at home at the end"
+        if found:
+            return CellCheck("", "motion", "no-go", found, limit, "record the whole motion")
+    found = "every arm moved and returned: no torque has the wrong sign"
+    return CellCheck("", "motion", "go", found)
 
 
 def check_motion(

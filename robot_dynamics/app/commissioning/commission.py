@@ -13,6 +13,7 @@ from robot_dynamics.app.commissioning.checks import (
     CellCheck,
     check_motion,
     check_start,
+    check_whole_motion,
     check_wrists,
 )
 from robot_dynamics.app.commissioning.dynamics_checks import (
@@ -195,9 +196,11 @@ def _of_recording(
     stop = next(
         (str(recording.metadata[key]) for key in _STOPS if recording.metadata.get(key)), ""
     )
-    moved = "every arm moved and returned: no torque has the wrong sign"
-    checks = [CellCheck("", "motion", "no-go" if stop else "go", stop or moved)]
     q, qd = recording["joint_position"], recording["joint_velocity"]
+    if stop:
+        checks = [CellCheck("", "motion", "no-go", stop)]
+    else:
+        checks = [check_whole_motion(scenario, system, q)]
     period = float(recording.get("period_s"))
     for i in range(len(system.arms)):
         checks += check_motion(system, i, q, qd, period)

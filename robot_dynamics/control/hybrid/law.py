@@ -151,7 +151,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given: Array | None = None
         self._damping: ContactDamping
         self._next_damping: ContactDamping | None = None
-        self._weighed = False  # whether the payload at the next start is known
+        self._payload_known = False  # whether the payload at the next start is known
         self._observer: WrenchObserver | None = None
         self._observed = 0  # tick of its last measurement
         self.running = RunningKernel(
@@ -423,9 +423,9 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         self._row_given = None
         self._restart()
         self._begin(q)
-        same = self._weighed or isinstance(self.reference, Resumed)
+        same = self._payload_known or isinstance(self.reference, Resumed)
         self.running.begin_payload(same_object=same)
-        self._weighed = False
+        self._payload_known = False
         if self._observer is not None:
             self._observer.forget()
             self._observer.begin()
@@ -440,6 +440,10 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
                 self.slip.leave_plan()
         return seen
 
+    def keep_payload(self) -> None:
+        """State that the arms still hold the object of the last run at the next start."""
+        self._payload_known = True
+
     def weigh(self, q: Array, wrenches: Array) -> None:
         """Take the payload from wrenches before a start; see `HoldsObject.weigh`.
 
@@ -447,7 +451,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         """
         if self.layout.adapts and not isinstance(self.reference, Resumed):
             bounds = PayloadBounds(*self._more_parameters()[0].tolist())
-            self._weighed = self.running.weigh(q, wrenches, self._followed.row(0), bounds)
+            self._payload_known = self.running.weigh(q, wrenches, self._followed.row(0), bounds)
 
     @property
     def mass_ratio(self) -> float:

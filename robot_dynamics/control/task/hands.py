@@ -33,8 +33,8 @@ def require_free_hands(
         q: Positions of their joints (na,).
         wrenches: Measured grasp wrenches (k, 6), in tool frames; None without sensors.
         most: Largest force of a free hand [N].
-        gap: Disagreement of the arms about the object's place up to which palms without sensors
-            count as holding it [m]; they may be tilted on it.
+        gap: Disagreement of the arms about the object's place up to which hands without sensors,
+            and without grippers that report, count as holding it [m]; palms may be tilted on it.
         grippers: Grippers of the arms; None without.
 
     Raises:
@@ -48,10 +48,11 @@ def require_free_hands(
         )
         raise StartError(loaded[0], 1.0, 0.0, sentence)
     if wrenches is None:
-        apart = np.inf if grippers is not None else disagreements(system, q)[0]
+        reported = grippers is not None and not grippers.silent
+        apart = np.inf if reported else disagreements(system, q)[0]
         if apart <= gap:
             sentence = (
-                f"the hands are where they would hold the object, to {apart:.3g} m, and no wrist "
+                f"the hands are where they would hold the object, to {apart:.3g} m, and no "
                 f"sensor tells whether they do; expected more than {gap:g} m: move them away by "
                 "the drives' own controllers."
             )

@@ -138,6 +138,7 @@ class HeldLaw:
         """Start the law in the air, on the result of `prepare_resume`."""
         self._residual = np.zeros(6)  # the tare of this grasp stays: the object weighs the same
         self.law.begin_with(plan)
+        self.law.keep_payload()
         self.law.start(now.q, now.qd, now.last)
         self.tick, self._stage = 0, 0
 

@@ -435,8 +435,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             squeeze = grasp.squeeze.wrenches
             require_load(self._arms, q, wrenches, squeeze, weight, self.grippers)
             return
-        free = (one for one in self._phases[at:] if isinstance(one, (Move, Follow, Approach)))
-        most = next((one.touch_n for one in free), np.inf)  # arms that only wait touch anything
+        # Arms that only wait after the others must be as free as in these.
+        order = (*self._phases[at:], *self._phases[:at][::-1])
+        free = (one for one in order if isinstance(one, (Move, Follow, Approach)))
+        most = next((one.touch_n for one in free), np.inf)  # a task of waits touches anything
         gap = self._safety.closure_limit_m
         require_free_hands(self.system, q, wrenches, most, gap, self.grippers)
 

@@ -17,12 +17,14 @@ from support.commissioning import (
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.commissioning.checks import check_whole_motion
 from robot_dynamics.app.commissioning.commission import commission
 from robot_dynamics.app.commissioning.dynamics_checks import check_bases
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
 from robot_dynamics.app.recordings.recording_files import save_recording
+from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification.signals import IdentificationError
 
@@ -70,6 +72,18 @@ def test_a_good_cell_is_go(cell, recorded):
     assert len(found.checks) == 19
     with pytest.raises(IdentificationError, match="no failed check can be corrected"):
         found.write_scenario("unused.yaml", None)
+
+
+def test_a_part_of_the_motion_is_not_go(cell, recorded):
+    """As of a recorder that ended early: no fault is recorded."""
+    system, q = build_system(cell), recorded["joint_position"].copy()
+    assert check_whole_motion(cell, system, q).verdict == "go"
+    ended = check_whole_motion(cell, system, q[: len(q) * 3 // 10])
+    assert (ended.verdict, ended.found) == ("no-go", "arm 'left' is not at home at the end")
+    right = system.arm_slices[1]
+    q[:, right] = cell.home[right] + 0.009
+    still = check_whole_motion(cell, system, q)
+    assert (still.verdict, still.found) == ("no-go", "arm 'right' does not move")
 
 
 def slow(*values):

@@ -12,6 +12,10 @@ from robot_dynamics.app.scenarios.cell import build_system, true_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.task.held_law import HeldLaw
+from robot_dynamics.control.task.held_plan import PlanPart
+from robot_dynamics.control.task.phases import Now
 
 ADAPT, HEAVY = "control.payload=adapt", "plant.object_mass_scale=1.2"
 NOISE = ["plant.sensors.position=1.0e-4", "plant.sensors.force=0.3", "plant.sensors.moment=0.02"]
@@ -52,6 +56,34 @@ def test_biased_sensors_hardly_move_the_box():
     assert found["estimated_payload"][:, 0].max() > 11.5
     _, without, _ = run("plant.sensors.force_bias=[-10.0, -10.0, 0.0]")
     assert error.max() < without.max() + MOST_M
+
+
+def test_a_resumed_task_and_a_refused_start_keep_the_payload():
+    """The arms still hold the object; what is known of it must not fall back to what is stated."""
+    scenario = load_scenario("lift_box", [ADAPT, HEAVY])
+    system = build_system(scenario)
+    loop = control_loop(scenario, system)
+    plant = make_plant(scenario, true_system(scenario, system))
+    seen = plant.reset()
+    loop.check(seen.q, seen.qd)
+    loop.start_at(0, 0, seen.q, seen.qd, seen.wrenches)
+    for tick in range(400):
+        torque = loop.update(tick, tick, seen.q, seen.qd, seen.wrenches).torque
+        seen = plant.step(torque)
+    law, ratio = loop.law, loop.law.mass_ratio
+    assert ratio == pytest.approx(1.2, abs=0.02)
+    loop._checked_start, loop.wrist_sensors.tared = seen.q, True
+    law.check_start = lambda q, qd: None
+    with pytest.raises(SafetyError, match="start refused"):
+        loop.start_at(400, 400, seen.q, seen.qd, 0.9 * seen.wrenches)
+    assert law.mass_ratio == ratio
+    held = HeldLaw.__new__(HeldLaw)
+    held.law = law
+    part = PlanPart(law.plan, 0.0, 0.1, law.period)
+    held.resume(Now(0.0, seen.q, seen.qd, None, torque), part)
+    assert law.mass_ratio == ratio
+    law.start(seen.q, seen.qd, torque)
+    assert law.mass_ratio == 1.0
 
 
 def test_torques_alone_tell_the_payload():
