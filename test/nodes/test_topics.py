@@ -361,6 +361,7 @@ def test_nodes_say_it_in_their_diagnostics(add, clock, make, elsewhere, said):
     node = managed.node
     log = []
     node.get_logger = lambda: SimpleNamespace(warning=log.append, error=log.append)
+    wait_until(lambda: node.count_publishers(f"/away/{elsewhere[0]}"))
     managed.on_idle()
     clock[0] += node_topics.GRACE_S
     managed.on_idle()
