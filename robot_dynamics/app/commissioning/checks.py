@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
@@ -178,10 +179,14 @@ def check_motion(
     arm, own = system.arms[i], system.arm_slices[i]
     filters = Filters(period, CUTOFF)
     rate, smooth = filters.differentiate(q[:, own])[1], filters.differentiate(qd[:, own])[0]
-    # The motion is slower; an arm that nothing controls any more hits its stops.
-    proper = (np.abs(rate) < 0.5 * system.limits["velocity"][own]).all(axis=1, keepdims=True)
+    # The motion is slower; an arm that nothing controls any more hits its stops. Windows of the
+    # derivative must not reach that.
+    fast = ~(np.abs(rate) < 0.5 * system.limits["velocity"][own]).all(axis=1)
+    wild = binary_dilation(
+        fast & np.isfinite(rate).all(axis=1), iterations=len(filters.derivative(1))
+    )
     return [
-        _velocities(arm.name, arm.joints, np.where(proper, rate, np.nan), smooth),
+        _velocities(arm.name, arm.joints, np.where(wild[:, None], np.nan, rate), smooth),
         _samples(arm.name, rate, q[:, own], period),
     ]
 

@@ -17,6 +17,7 @@ from robot_dynamics.app.commissioning.checks import (
     check_wrists,
 )
 from robot_dynamics.app.commissioning.dynamics_checks import (
+    OF_DRIVES,
     check_bases,
     check_drives,
     check_sensors,
@@ -59,8 +60,17 @@ class Commissioning:
 
     @property
     def ok(self) -> bool:
-        """Whether no check failed; some may not have been examined."""
-        return not self.failed
+        """Whether no check failed, and the torques of every arm were examined."""
+        return not self.failed and not self.unknown
+
+    @property
+    def unknown(self) -> list[str]:
+        """Arms whose torque constants were not examined."""
+        return [
+            one.arm
+            for one in self.checks
+            if one.subject == OF_DRIVES[0] and one.verdict == "not examined"
+        ]
 
     @property
     def failed(self) -> list[CellCheck]:
@@ -81,7 +91,11 @@ class Commissioning:
     def lines(self) -> list[str]:
         """The result as text."""
         open_ = sum(one.verdict == "not examined" for one in self.checks)
-        verdict = "go" if self.ok else f"NO-GO, {len(self.failed)} of {len(self.checks)} checks"
+        verdict = "go"
+        if self.failed:
+            verdict = f"NO-GO, {len(self.failed)} of {len(self.checks)} checks"
+        elif self.unknown:
+            verdict = f"NO-GO, the torques of {' and '.join(self.unknown)} are not known"
         return [
             *(one.line for one in self.checks),
             f"{self.scenario.name}: {verdict}" + (f", {open_} not examined" if open_ else ""),

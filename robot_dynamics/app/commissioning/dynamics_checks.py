@@ -41,7 +41,8 @@ _MASS = 0.05  # largest error of the mass of a tool [kg]
 _PLACE_MM, _ANGLE = 1.0, 0.1  # largest displacement [mm] and rotation [degrees] of a base
 _KNOWN = 0.15  # largest standard deviation of a torque constant that is determined
 _SIGN, _START = 3.0, 0.5  # standard deviations, and error of a constant, by a start
-_OF_DRIVES = ("torque constants", "delay", "friction", "gravity and links")
+#: Checks of the drives of an arm; without the first one nothing is known of its torques.
+OF_DRIVES = ("torque constants", "delay", "friction", "gravity and links")
 _AT_REST = 0.03  # rad/s or m/s: of joints whose tool is at rest
 _SENSOR = "wrist sensor"
 
@@ -65,7 +66,7 @@ def check_drives(
             checks += _of_drives(scenario, arm.name, found.arms[arm.name], effort, units)
             continue
         reason = excluded[arm.name] if found is None else found.excluded[arm.name]
-        checks += [CellCheck(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
+        checks += [CellCheck(arm.name, what, "not examined", reason) for what in OF_DRIVES]
     return checks, found
 
 
@@ -87,7 +88,7 @@ def _start_of_drives(
         found = constants_at_start(robot, arm.joints, q, u, control.period, delay)
         if found is None:
             reason = "no joint was driven away"
-            checks += [CellCheck(arm.name, what, "not examined", reason) for what in _OF_DRIVES]
+            checks += [CellCheck(arm.name, what, "not examined", reason) for what in OF_DRIVES]
             continue
         k, deviations = found
         wrong = {
@@ -134,7 +135,7 @@ def _of_drives(
     checks.append(
         judged(
             arm,
-            _OF_DRIVES[3],
+            OF_DRIVES[3],
             found,
             f"at most {most}, {100 * _UNEXPLAINED:g} % of the limit",
             wrong=links or bool(share[worst] > _UNEXPLAINED),
@@ -145,7 +146,7 @@ def _of_drives(
 
 
 def _unexamined(arm: str, reason: str) -> list[CellCheck]:
-    return [CellCheck(arm, what, "not examined", reason) for what in _OF_DRIVES[1:]]
+    return [CellCheck(arm, what, "not examined", reason) for what in OF_DRIVES[1:]]
 
 
 def _constants(
@@ -161,7 +162,7 @@ def _constants(
     what = "the sign of the torque or of the position" if sign else "the torque constant"
     return judged(
         arm,
-        _OF_DRIVES[0],
+        OF_DRIVES[0],
         f"{found} times the commanded torque",
         f"1 +- {LEAST_CONSTANT:g}",
         wrong=bool(wrong),
@@ -175,7 +176,7 @@ def _delay(scenario: Scenario, arm: str, drives: ArmDrives) -> CellCheck:
     delay, deviation = (1e3 * one for one in drives.delay)
     return judged(
         arm,
-        _OF_DRIVES[1],
+        OF_DRIVES[1],
         f"{delay:.2f} +- {deviation:.2f} ms from a command to its measured effect",
         f"{1e3 * stated:.2f} +- {1e3 * period:.2f} ms",
         wrong=is_other_delay(drives, stated, period),
@@ -190,7 +191,7 @@ def _friction(arm: str, drives: ArmDrives, effort: Array, units: Sequence[str]) 
     unit = units[worst]
     return judged(
         arm,
-        _OF_DRIVES[2],
+        OF_DRIVES[2],
         f"{coulomb[worst]:.3g} +- {deviations[worst]:.2g} {unit} in {drives.joints[worst]}",
         f"at most {_FRICTION * effort[worst]:.3g} {unit}, {100 * _FRICTION:g} % of the limit",
         wrong=bool(share[worst] > _FRICTION),

@@ -17,8 +17,8 @@ from support.commissioning import (
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
-from robot_dynamics.app.commissioning.checks import check_whole_motion
-from robot_dynamics.app.commissioning.commission import commission
+from robot_dynamics.app.commissioning.checks import CellCheck, check_whole_motion
+from robot_dynamics.app.commissioning.commission import Commissioning, commission
 from robot_dynamics.app.commissioning.dynamics_checks import check_bases
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow
@@ -118,6 +118,21 @@ def test_each_check_fails_alone(cell, recorded, column, change, failed):
     if failed == ("delay", "left"):
         expected.add(("delay", "right"))
     assert verdicts(found) == expected, found.lines
+
+
+@pytest.mark.parametrize(
+    ("subject", "verdict", "ok"),
+    [("delay", "not examined", True), ("torque constants", "not examined", False)],
+)
+def test_an_arm_of_unknown_torques_is_no_go(cell, subject, verdict, ok):
+    """Other checks may be left out."""
+    checks = [
+        CellCheck("right", "torque constants", "go", ""),
+        CellCheck("left", subject, verdict, ""),
+    ]
+    found = Commissioning(cell, checks, {})
+    assert found.ok == ok
+    assert ("NO-GO, the torques of left are not known" in found.lines[-1]) == (not ok)
 
 
 def test_samples_that_repeat_are_a_slow_topic(cell, recorded):
