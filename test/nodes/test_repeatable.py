@@ -15,12 +15,11 @@ from robot_dynamics.app.runs.demo import demonstrate
 from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.scenario import load_scenario
 
+HEAVY = ["plant.object_mass_scale=1.2", "control.payload=adapt"]
 CHANGES = [
     "plant.sensors={position: 1e-5, velocity: 1e-3, force: 0.2, moment: 0.01, encoder_step: 1e-5}",
     "plant.sensors.wrench_delay_periods=2",
     "plant.sensors.sample_periods={right: 2}",
-    "plant.object_mass_scale=1.2",
-    "control.payload=adapt",
     # A moment without torque; an arm whose numbers come back; one that is left to its drive.
     "plant.faults=[{kind: drive_gain, value: 0.0, arm: left, time_s: 0.6, duration_s: 0.004}, "
     "{kind: position_nan, arm: right, time_s: 1.8, duration_s: 0.1}, "
@@ -49,7 +48,9 @@ def hashes_of(duration, changes, busy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [[], CHANGES], ids=["ideal", "real sensors and a fault"])
+@pytest.mark.parametrize(
+    "changes", [HEAVY, CHANGES], ids=["estimated payload", "real sensors and a fault"]
+)
 def test_three_runs_are_equal_to_the_last_bit(changes, capsys):
     """Proves it of 3 s, one run with every core busy, and equal to the run without ROS."""
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
