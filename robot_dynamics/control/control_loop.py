@@ -818,12 +818,14 @@ class ControlLoop:
 
     def _inertia(self, q: Array, held: bool) -> Array:
         """Return the inertia of the arms (na, na), with their shares of the object or without."""
-        empty = self._arms.inertia(q)
         if not held:
-            return empty
+            return self._arms.inertia(q)
         laden, law = self._laden.inertia(q), self.law
         ratio = law.mass_ratio if isinstance(law, HoldsObject) else 1.0
-        return laden if ratio == 1.0 else empty + ratio * (laden - empty)
+        if ratio == 1.0:
+            return laden
+        empty = self._arms.inertia(q)
+        return empty + ratio * (laden - empty)
 
     def _inverse_inertia(self, q: Array) -> Array | None:
         """Return joint accelerations (na, na) for unit torques of arms that hold the object."""

@@ -154,7 +154,7 @@ class DriveEquations:
         return ArmDrives(self._states.joints, fit, (unexplained[0], unexplained[1]))
 
     def _piece(self, motion: RecordedMotion, filters: Filters) -> _Piece:
-        """Return what the equations of a motion need, whatever the unknowns are."""
+        """Return the parts of the equations of a motion that do not depend on the unknowns."""
         states, index = self._states, self._states.index
         q, qd, qdd, unknown = states.of(motion, filters)
         assert motion.torque is not None

@@ -227,7 +227,7 @@ def _of_recording(
 def _corrections(
     found: IdentificationReport | None, checks: list[CellCheck]
 ) -> list[ScenarioCorrection]:
-    """Return what a scenario can correct of what was identified, if one of its checks failed."""
+    """Return the corrections that a scenario can hold, if one of the checks failed."""
     if found is None or all(one.verdict != "no-go" for one in checks):
         return []
     try:

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.app.commissioning.checks import CUTOFF, CellCheck, judged
 from robot_dynamics.app.identification.drive_report import (
+    DETERMINED,
     LEAST_CONSTANT,
     DriveIdentification,
     is_other_delay,
@@ -39,7 +40,6 @@ _SURE = 5.0  # standard deviations of an error of a sensor
 _FORCE, _MOMENT = 1.0, 0.1  # largest bias of a wrist sensor that is not tared [N, N m]
 _MASS = 0.05  # largest error of the mass of a tool [kg]
 _PLACE_MM, _ANGLE = 1.0, 0.1  # largest displacement [mm] and rotation [degrees] of a base
-_KNOWN = 0.15  # largest standard deviation of a torque constant that is determined
 _SIGN, _START = 3.0, 0.5  # standard deviations, and error of a constant, by a start
 #: Checks of the drives of an arm; without the first one nothing is known of its torques.
 OF_DRIVES = ("torque constants", "delay", "friction", "gravity and links")
@@ -112,7 +112,7 @@ def _of_drives(
     """
     wrong = wrong_constants(drives)
     k, deviations = drives.constants
-    known = deviations < _KNOWN
+    known = deviations < DETERMINED
     if any(k[drives.joints.index(name)] < 0.0 for name in wrong):
         # The torques of the other joints follow from a motion that nothing controlled.
         return [
@@ -154,7 +154,7 @@ def _constants(
 ) -> CellCheck:
     """Return the check of torque constants (n,) and their deviations, of which some are wrong."""
     k, deviations = constants
-    far = np.where(deviations < _KNOWN, np.abs(k - 1.0), 0.0)
+    far = np.where(deviations < DETERMINED, np.abs(k - 1.0), 0.0)
     named = [j for j, name in enumerate(joints) if name in wrong] or [int(np.argmax(far))]
     named = [j for j in named if k[j] < 0.0] or named
     sign = bool(k[named[0]] < 0.0)

@@ -25,8 +25,9 @@ from robot_dynamics.identification.signals import IdentificationError, NothingTo
 
 #: Largest error of a torque constant that is not reported as one.
 LEAST_CONSTANT = 0.05
+#: Largest standard deviation of a torque constant that is determined.
+DETERMINED = 0.15
 _SURE = 5.0  # standard deviations of a constant or delay that is reported as wrong
-_DETERMINED = 0.15  # largest standard deviation of a constant that is determined
 _SIGN = 3.0  # standard deviations from zero of a constant whose sign is determined
 
 
@@ -85,7 +86,7 @@ class DriveIdentification(IdentificationReport):
                        zip(*drives.coulomb, strict=True), strict=True)  # fmt: skip
             for joint, constant, coulomb in rows:
                 text = "".join(f"{f'{x:.4f} +- {d:.4f}':>20}" for x, d in (constant, coulomb))
-                unknown = "   not determined" if constant[1] > _DETERMINED else ""
+                unknown = "   not determined" if constant[1] > DETERMINED else ""
                 lines.append(f"    {joint:<22}{text}{unknown}")
             delay, deviation = drives.delay
             lines.append(
@@ -172,7 +173,7 @@ class DriveIdentification(IdentificationReport):
                 joint: {
                     "torque_constant": _value(*constant),
                     "coulomb_friction": _value(*coulomb),
-                    "determined": bool(constant[1] <= _DETERMINED),
+                    "determined": bool(constant[1] <= DETERMINED),
                 }
                 for joint, constant, coulomb in zip(
                     drives.joints,

@@ -23,7 +23,7 @@ LARGE_FACTOR, LARGEST_FACTOR = 2.0, 20.0
 
 @dataclass(frozen=True)
 class ScenarioCorrection:
-    """What a result changes in files.
+    """Changes of files by a result.
 
     Attributes:
         values: Values of the scenario by their keys, as in overrides.
@@ -71,7 +71,7 @@ class IdentificationReport(ABC):
 
     @abstractmethod
     def correction(self, place: Path) -> ScenarioCorrection:
-        """Return what changes in a scenario at a place.
+        """Return the changes of a scenario at a place.
 
         Raises:
             IdentificationError: If there is nothing to correct, or a scenario cannot correct it.

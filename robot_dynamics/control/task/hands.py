@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What wrists and grippers must measure when control of a task starts: free hands, or a load."""
+"""Checks of wrists and grippers when control of a task starts: free hands, or a load."""
 
 from __future__ import annotations
 
