@@ -44,7 +44,7 @@ JOINTS = {arm.name: arm.joints for arm in build_system(SCENARIO).arms}
 
 
 class Commander:
-    """Commands the arms of a simulator from this process, and hears what it says."""
+    """Commands the arms of a simulator from this process unless silent, and hears what it says."""
 
     def __init__(self, ros, name="commander", *, silent=False):
         self.ros = ros
@@ -61,8 +61,12 @@ class Commander:
             node.create_publisher(Float64MultiArray, topics.commands(arm), stream)
             for arm in (() if silent else ARMS)
         ]
-        # As `joint_state_topic_hardware_interface` has it.
-        self.by_name = node.create_publisher(JointState, "joint_commands", QoSProfile(depth=1))
+        # As `joint_state_topic_hardware_interface` has it. A controller refuses to start beside it.
+        self.by_name = (
+            None
+            if silent
+            else node.create_publisher(JointState, "joint_commands", QoSProfile(depth=1))
+        )
         self.ask = Caller(ros, node)
         self.ask.expect(SetBool, "simulator/pause")
         self.ask.expect(Trigger, "simulator/step", "simulator/reset")
