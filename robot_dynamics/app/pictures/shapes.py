@@ -43,7 +43,7 @@ TILE = 0.5  # side of a floor tile [m]
 GHOST_ALPHA = 0.25
 WOOD: Color = (0.82, 0.66, 0.44, 1.0)  # objects without a colour
 _METAL: Color = (0.7, 0.72, 0.75, 1.0)  # robots without one
-_SURFACE: Color = (0.55, 0.62, 0.7, 0.5)
+SURFACE_COLOR: Color = (0.55, 0.62, 0.7, 0.5)
 _THICKNESS = 0.002  # of a plane, below it [m]
 _AXIS = 0.003  # radius of lines and hinges [m]
 
@@ -177,7 +177,7 @@ def surface_shape(surface: SurfaceSettings) -> Shape:
         "hinge": ("cylinder", (_AXIS, 0.5 * PLANE_SIZE_M), 0.0),
     }[surface.kind]
     at = pose_matrix(surface) @ pose((0.0, 0.0, height))
-    return Shape("", "visual", kind, at, size, color=_SURFACE)
+    return Shape("", "visual", kind, at, size, color=SURFACE_COLOR)
 
 
 class SurfacePush:
