@@ -27,6 +27,7 @@ from robot_dynamics.nodes.command_topics import (
     CommandPublisherMonitor,
     CommandTopics,
     OtherPublisherError,
+    rival_commanders,
 )
 from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.topics import STREAM, Inbox
@@ -38,7 +39,7 @@ WALL_CLOCK, LOCKSTEP = (kind(SCENARIO.control.period) for kind in (WallClock, Lo
 
 @pytest.fixture
 def speak(ros):
-    """Return a function that makes a speaker, and one that returns what was heard."""
+    """Return a function that makes a speaker, and one that returns the received commands."""
     node, heard = ros.create_node("speaker"), []
     inbox = Inbox(node)
     for arm in SYSTEM.arms:
@@ -252,6 +253,21 @@ def test_another_publisher_in_another_form(bench, topic):
         bench.monitor.require_none()
 
 
+def test_the_receiver_names_several_commanders_of_an_arm(bench):
+    """Guards do not count, and two nodes on `joint_commands` can command an arm each."""
+    guard = bench.add("watchman", TOPIC, "/joint_commands")
+    guard.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
+    bench.add("ros2_control", "/joint_commands")
+    bench.wait_for(2)
+    wait_until(lambda: bench.node.count_publishers(f"/{topics.GUARD}"))
+    wait_until(lambda: bench.node.count_publishers("/joint_commands") == 2)
+    assert rival_commanders(bench.node, ["left", "right"]) == ""
+    bench.add("joystick", TOPIC)
+    words = "the nodes '/controller' and '/joystick' publish on '/left/commands'; expected one"
+    wait_until(lambda: rival_commanders(bench.node, ["left", "right"]).startswith(words))
+    assert rival_commanders(bench.node, ["right"]) == ""
+
+
 def test_several_senders_of_trajectories(bench):
     """They are named; one of them is no trouble, however often it publishes."""
     topic = "/joint_trajectory"
@@ -265,7 +281,7 @@ def test_several_senders_of_trajectories(bench):
 
 
 def say(node, process):
-    """Publish what a controller of a process says of itself."""
+    """Publish a controller's own description, as of a process."""
     status = DiagnosticStatus(name="controller: state")
     status.values = [KeyValue(key=PROCESS_KEY, value=process)]
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -289,7 +305,7 @@ def test_a_running_duplicate_node(bench, monkeypatch):
 
 
 def test_a_duplicate_node_that_was_killed(bench, monkeypatch):
-    """It stays in the graph for a while, and says nothing: what one says oneself is no twin."""
+    """It stays in the graph for a while, silent: one's own messages are no twin."""
     monkeypatch.setattr(command_topics, "DUPLICATE_S", 0.3)
     bench.add("controller", TOPIC)
     bench.wait_for(2)

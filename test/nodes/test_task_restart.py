@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller that is killed in mid-carry; a new one goes on with the task.
 
-The test is the plant: it publishes what is measured, waits for the torques of controller or guard,
+The test is the plant: it publishes measurements, waits for the torques of controller or guard,
 and moves on. However slow the machine is, nothing depends on it.
 """
 
@@ -44,7 +44,7 @@ class Arms(FakeArms):
         self.measured = self.plant.reset()
 
     def step(self):
-        """Let a control period pass."""
+        """Advance by a control period."""
         seen = self.measured
         self.tick, self.q, self.qd, self._loads = seen.tick, seen.q, seen.qd, seen.wrenches
         self.measured = self.plant.step(super().step())

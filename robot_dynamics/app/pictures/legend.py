@@ -14,6 +14,7 @@ from robot_dynamics.app.pictures.shapes import (
     MOMENT_SCALE,
     PUSH_COLOR,
     SAFE_COLOR,
+    SURFACE_COLOR,
     TILE,
     USED_COLOR,
     WOOD,
@@ -63,6 +64,9 @@ def legend(scene: VisualScene, *, pushes: bool = False) -> list[LegendEntry]:
         found.append(
             LegendEntry("patch", (*WOOD[:3], 2.0 * GHOST_ALPHA), "reference of the object")
         )
+    surfaces = ", ".join(body.name for body in scene.bodies if body.role == "surface")
+    if surfaces:
+        found.append(LegendEntry("patch", SURFACE_COLOR, f"surface: {surfaces}"))
     return [*found, LegendEntry("patch", _TILE_COLOR, f"floor tile, {TILE:g} m")]
 
 

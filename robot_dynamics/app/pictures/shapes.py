@@ -43,7 +43,7 @@ TILE = 0.5  # side of a floor tile [m]
 GHOST_ALPHA = 0.25
 WOOD: Color = (0.82, 0.66, 0.44, 1.0)  # objects without a colour
 _METAL: Color = (0.7, 0.72, 0.75, 1.0)  # robots without one
-_SURFACE: Color = (0.55, 0.62, 0.7, 0.5)
+SURFACE_COLOR: Color = (0.55, 0.62, 0.7, 0.5)
 _THICKNESS = 0.002  # of a plane, below it [m]
 _AXIS = 0.003  # radius of lines and hinges [m]
 
@@ -115,32 +115,31 @@ def meshes_of(shape: Shape, folder: str = "", default: Color = _METAL) -> list[M
         DescriptionError: If the file cannot be read as a mesh.
         ResourceNotFoundError: If there is no such file.
     """
-    trimesh = require_trimesh()
-    if shape.kind == "mesh":
-        parts = _read(locate_mesh(shape.mesh, shape.folder or folder))
-        scale = np.diag([*shape.size, 1.0])
-    else:
-        make, size = trimesh.creation, shape.size
-        parts = [
-            MeshPart(
-                {
-                    "box": lambda: make.box(extents=size),
-                    "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
-                    "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
-                    "capsule": lambda: make.capsule(
-                        radius=size[0], height=size[1], count=(24, 24)
-                    ),
-                }[shape.kind](),
-                None,
-            )
-        ]
-        scale = np.eye(4)
+    require_trimesh()
+    if shape.kind != "mesh":
+        mesh = _primitive(shape.kind, tuple(shape.size))
+        turn, place = shape.pose[:3, :3], shape.pose[:3, 3]
+        vertices, normals = mesh.vertices @ turn.T + place, mesh.normals @ turn.T
+        return [Mesh(vertices, mesh.faces, normals, shape.color or default)]
     found = []
-    for part in parts:
+    for part in _read(locate_mesh(shape.mesh, shape.folder or folder)):
         placed = part.mesh.copy()
-        placed.apply_transform(shape.pose @ scale)
+        placed.apply_transform(shape.pose @ np.diag([*shape.size, 1.0]))
         found.append(shaded(placed, shape.color or part.color or default))
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def _primitive(kind: str, size: tuple[float, ...]) -> Mesh:
+    """Return a shape that is no mesh, in its own frame; both arms of a cell have most of them."""
+    make = require_trimesh().creation
+    made = {
+        "box": lambda: make.box(extents=size),
+        "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
+        "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
+        "capsule": lambda: make.capsule(radius=size[0], height=size[1], count=(24, 24)),
+    }[kind]()
+    return shaded(made, _METAL)
 
 
 def shaded(part: Any, color: Color) -> Mesh:
@@ -177,7 +176,7 @@ def surface_shape(surface: SurfaceSettings) -> Shape:
         "hinge": ("cylinder", (_AXIS, 0.5 * PLANE_SIZE_M), 0.0),
     }[surface.kind]
     at = pose_matrix(surface) @ pose((0.0, 0.0, height))
-    return Shape("", "visual", kind, at, size, color=_SURFACE)
+    return Shape("", "visual", kind, at, size, color=SURFACE_COLOR)
 
 
 class SurfacePush:

@@ -40,7 +40,7 @@ def test_places_that_cannot_be_written(tmp_path):
 
 
 def test_without_matplotlib(monkeypatch):
-    """Without matplotlib the sentence says what to install."""
+    """Without matplotlib the message names the package to install."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PlotError, match=r"pip install 'robot_dynamics\[plot\]'"):
         require_matplotlib()

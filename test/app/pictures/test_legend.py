@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.pictures.legend import clock, legend
-from robot_dynamics.app.pictures.shapes import FORCE_COLOR, FORCE_SCALE, MOMENT_COLOR, MOMENT_SCALE
+from robot_dynamics.app.pictures.shapes import (
+    FORCE_COLOR,
+    FORCE_SCALE,
+    MOMENT_COLOR,
+    MOMENT_SCALE,
+    SURFACE_COLOR,
+)
 from robot_dynamics.app.pictures.visual_scene import Arrow, VisualBody, VisualScene
 
 ARROWS = [
@@ -37,6 +43,8 @@ def test_a_legend_has_only_what_occurs():
     assert len(legend(scene(), pushes=True)) == 2
     cones = legend(scene(ARROWS[:1], ("cone", "reference")))
     assert [entry.kind for entry in cones] == ["arrow", "patch", "patch", "patch", "patch"]
+    surface, _ = legend(scene(roles=("surface",)))
+    assert (surface.text, surface.color) == ("surface: surface", SURFACE_COLOR)
 
 
 def test_a_clock_states_time_and_phase():

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page in the browser: what it shows, where it listens, how it ends."""
+"""The page in the browser: contents, address, and end."""
 
 import os
 import shutil

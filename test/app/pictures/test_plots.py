@@ -136,7 +136,7 @@ def test_phases_are_bands_with_names(recording):
 
 
 def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):
-    """Each true force and moment, beside what was wanted; the hinge is no touched surface."""
+    """Each true force and moment, beside its reference; the hinge is no touched surface."""
     rows = np.arange(100)
     recording.columns["contact_force"] = np.zeros((100, 2))
     recording.columns["reference_contact_force"] = np.tile([10.0, 20.0, 0.0], (100, 1))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and films without a display: what is in them, and what is refused."""
+"""Pictures and films without a display: contents and refusals."""
 
 import os
 import shlex
@@ -222,7 +222,7 @@ def test_a_size_without_end_is_refused():
 
 
 def test_a_missing_package_is_named(monkeypatch, tmp_path):
-    """Without what writes films one sentence names the package, before a simulation begins."""
+    """Without a film encoder one sentence names the package, before a simulation begins."""
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(VisualError, match=r"need imageio-ffmpeg.*robot_dynamics\[view\]"):
         render.require_renderer(tmp_path / "x.mp4")

@@ -292,7 +292,7 @@ def test_a_refused_cell_is_shown_at_its_postures(capsys, monkeypatch):
 
 
 def test_recordings_are_recognised_by_suffix_and_contents(tmp_path):
-    """Recordings are files by their suffix, and folders by what is in them."""
+    """Recordings are files by their suffix, and folders by their contents."""
     assert is_recording("run.npz")
     assert is_recording("run.mcap")
     assert not is_recording("lift_box")
