@@ -276,6 +276,16 @@ def test_outliers_are_replaced():
     assert clean[900, 0] == 5.0
 
 
+def test_the_noise_of_a_part_of_a_recording_is_no_outlier():
+    """The noise is that of the samples that are there, and a gap is no neighbour."""
+    values = 30.0 + np.random.default_rng(2).normal(scale=0.3, size=(2000, 1))
+    values[:1200] = np.nan
+    values[1500:1800][np.arange(300) % 8 != 0] = np.nan
+    clean, count = without_outliers(values)
+    assert count == 0
+    np.testing.assert_array_equal(clean, values)
+
+
 def test_tools_of_sensors_are_subtracted(arms, good):
     """The weight and the inertial force of a tool that a sensor carries are no payload's."""
     mass, centre = 1.5, np.array([0.01, 0.02, 0.05])
