@@ -283,6 +283,13 @@ def test_of_several_recordings_the_refused_one_is_named(free):
         rd.identify([free, still(free)], what="sensors")
 
 
+def test_recordings_of_different_periods_are_refused(free):
+    """Filters and biases are those of one period."""
+    other = Recording(free.columns, {**free.metadata, "period_s": 2.0 * PERIOD})
+    with pytest.raises(IdentificationError, match=r"a period of 0\.008 s; expected 0\.004 s, as"):
+        rd.identify([free, other], what="sensors")
+
+
 @pytest.mark.parametrize("spoil", BAD, ids=lambda spoil: spoil.__name__)
 def test_poor_data_of_sensors_write_nothing(free, spoil, tmp_path, capsys):
     """Each has its reason, in a sentence."""
