@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.payload import Payload, about_center
 from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.wording import EFFORT_UNITS
 
 _CENTER = "xyz"
 _PANELS = 6  # joints in the figure
@@ -160,7 +161,7 @@ class PayloadIdentification(IdentificationReport):
         size = np.nanmax(np.abs(parts[0]), axis=0)
         drawn = sorted(np.argsort(size)[::-1][:_PANELS].tolist())
         time = motion.period * np.arange(len(motion.torque))
-        names = self.cell.system.joint_names
+        names, units = self.cell.system.joint_names, self.cell.system.joint_units
 
         def draw(figure: Any) -> None:
             axes = figure.subplots(len(drawn), 2, sharex=True, squeeze=False)
@@ -169,7 +170,7 @@ class PayloadIdentification(IdentificationReport):
                 left.plot(time, motion.torque[:, j], color=GREY, label="measured")
                 left.plot(time, motion.torque[:, j] - parts[0][:, j], color=INK, label="before")
                 left.plot(time, motion.torque[:, j] - parts[1][:, j], color=BLUE, label="after")
-                left.set_ylabel(f"{names[j]}\n[N m]")
+                left.set_ylabel(f"{names[j]}\n[{EFFORT_UNITS[units[j]]}]")
                 right.plot(time, parts[0][:, j], color=INK)
                 right.plot(time, parts[1][:, j], color=BLUE)
             axes[0, 0].set_title("torque, measured and predicted")
