@@ -254,6 +254,19 @@ def test_deviations_of_fits_hold():
     assert np.mean(np.abs(scores) < 1.96) == pytest.approx(0.95, abs=0.03)
 
 
+def test_outliers_hide_no_correlation():
+    """The correlation of the residuals is that of the instants which the fit uses."""
+    rng = np.random.default_rng(5)
+    A, e = np.linspace(-1.0, 1.0, 400), rng.normal(size=400)
+    for i in range(1, len(e)):
+        e[i] += 0.8 * e[i - 1]
+    e[100] += 1000.0
+    fit = solve(A[:, None, None], e[:, None], np.ones(400), "a", np.zeros(1), np.full(1, 100.0))
+    assert fit.rejected > 0
+    assert 0.6 < fit.correlation < 0.9
+    assert not fit.white
+
+
 def test_derivatives_of_polynomials_are_exact():
     """Local polynomials give the derivatives of a polynomial of their degree."""
     time = 0.002 * np.arange(400)[:, None]
