@@ -349,6 +349,26 @@ def test_stuck_sensors_keep_what_they_said():
     assert (after.wrenches[1] == 1.0).all()
 
 
+@pytest.mark.parametrize(
+    ("slow", "stuck"), [({"left": 3}, 1.0), ({}, 0.004)], ids=["slow samples", "stuck sensors"]
+)
+def test_faults_act_once_on_samples_that_stand(slow, stuck):
+    """An offset neither grows nor a sign alternates while an arm's sample is repeated."""
+    planned = [
+        FaultSettings("position_offset", arm="left", value=0.5),
+        FaultSettings("velocity_scale", arm="left", value=-1.0),
+        FaultSettings("stuck_sensors", arm="left", time_s=stuck),
+    ]
+    sensors = sensors_of(
+        SensorSettings(sample_periods=slow), 0, faults := Faults(ARMS, planned, 0.002)
+    )
+    for tick in range(6):
+        faults.move(tick)
+        seen = sensors.measure(TRUE._replace(tick=tick))
+        assert_array_equal(seen.q[:3], TRUE.q[:3] + 0.5)
+        assert_array_equal(seen.qd[:3], -TRUE.qd[:3])
+
+
 @pytest.mark.parametrize("periods", [0, 1, 3])
 def test_commands_act_late(periods):
     """A command acts as many periods later, and none before the first."""
