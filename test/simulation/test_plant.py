@@ -148,6 +148,15 @@ def test_drives_drop_out_of_torque_mode():
         plant.reset()
 
 
+def test_drives_that_give_too_much_stay_within_their_limits():
+    """The torque that acts is the one that is recorded, with every engine."""
+    faults = (FaultSettings("drive_gain", value=1.5), FaultSettings("drive_gain", value=-1.0))
+    plant, limits = counting(command_delay_periods=0, faults=faults), SYSTEM.limits["effort"]
+    for share, acts in ((0.6, -0.9), (0.8, -1.0), (2.0, -1.0)):
+        plant.step(share * limits)
+        assert_allclose(plant.engine.runs[-1], acts * limits)
+
+
 def test_an_engine_without_stuck_joints_refuses_them():
     """One of the user's own need not have them."""
     with pytest.raises(ArgumentError, match="which Counting does not simulate"):
