@@ -10,11 +10,12 @@ from support.payloads import NOISE, carried, random_payload, record, study
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.identification.inputs import Input
 from robot_dynamics.app.identification.report_parts import doubts
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.dynamics.inertial_parameters import is_physical
 from robot_dynamics.identification.least_squares import Fit, solve
-from robot_dynamics.identification.motion import ArmKinematics
+from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
 from robot_dynamics.identification.payload import nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError, without_outliers
 
@@ -297,6 +298,14 @@ def test_the_noise_of_a_part_of_a_recording_is_no_outlier():
     clean, count = without_outliers(values)
     assert count == 0
     np.testing.assert_array_equal(clean, values)
+
+
+def test_figures_show_the_piece_with_the_most_samples():
+    """A task can hold the object for the first time after ten seconds."""
+    q = np.full((12000, 2), np.nan)
+    q[6000:9000] = 1.0
+    shown = Input(RecordedMotion(0.002, q, None, None), "", 6.0, 0, 0.0).shown
+    assert np.isfinite(shown.q[:, 0]).sum() == 3000
 
 
 def test_tools_of_sensors_are_subtracted(arms, good):

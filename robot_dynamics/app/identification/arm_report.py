@@ -130,12 +130,12 @@ class ArmIdentification(IdentificationReport):
         return lines
 
     def plot(self, path: str | Path) -> Path:
-        """Draw torques measured less predicted, before and after, of the first ten seconds.
+        """Draw torques measured less predicted, before and after, of up to ten seconds.
 
         Raises:
             PlotError: If Matplotlib is missing or the file cannot be written.
         """
-        motion = self.inputs[0].motion.pieces()[0]
+        motion = self.inputs[0].shown
         parts = []
         for name, (equations, links) in self.arms.items():
             own = motion_of(motion, self.cell, name)

@@ -72,6 +72,11 @@ class Input:
     outliers: int
     saturated: float
 
+    @property
+    def shown(self) -> RecordedMotion:
+        """The piece with the most samples, for a figure."""
+        return max(self.motion.pieces(), key=lambda one: np.isfinite(one.q).all(axis=1).sum())
+
 
 def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
     """Return the cell of recordings.

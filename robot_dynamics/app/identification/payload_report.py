@@ -145,13 +145,13 @@ class PayloadIdentification(IdentificationReport):
         return lines
 
     def plot(self, path: str | Path) -> Path:
-        """Draw torques measured and predicted, before and after, of the first ten seconds.
+        """Draw torques measured and predicted, before and after, of up to ten seconds.
 
         Raises:
             IdentificationError: If no torques were used.
             PlotError: If Matplotlib is missing or the file cannot be written.
         """
-        motion = self.inputs[0].motion.pieces()[0]
+        motion = self.inputs[0].shown
         if motion.torque is None:
             raise IdentificationError("the figure shows torques; expected --use torques or both.")
         after = self.equations.values(self.payload)
