@@ -275,6 +275,15 @@ def test_sensors_that_are_correct_are_a_success(arms, tmp_path, capsys):
     assert not place.exists()
 
 
+def test_readings_that_never_change_are_doubted(free):
+    """They look like a sensor without a tool and with an exact bias."""
+    frozen = free["grasp_wrench"].copy()
+    frozen[:, 6:] = frozen[0, 6:]
+    found = rd.identify(changed(free, grasp_wrench=frozen), what="sensors")
+    assert [one for one in found.warnings if "do not change" in one and "'right'" in one]
+    assert not any("'left'" in one for one in found.warnings)
+
+
 def test_of_several_recordings_the_refused_one_is_named(free):
     """By its number in the order given."""
     with pytest.raises(
