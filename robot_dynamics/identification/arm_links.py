@@ -161,7 +161,7 @@ class ArmEquations:
 
         def random_regressor() -> Array:
             q = np.array(model.neutral())
-            q[self._index] += rng.normal(size=n)
+            q[self._states.q_index] += rng.normal(size=n)
             qd, qdd = np.zeros((2, model.nv))
             qd[self._index], qdd[self._index] = rng.normal(size=(2, n))
             Y: Array = self._regressor(q[None], qd[None], qdd[None])[0]
@@ -249,7 +249,7 @@ class ArmEquations:
         description.
 
         Args:
-            q: Positions (N, nv) of the robot.
+            q: Positions (N, nq) of the robot.
             qd: Velocities (N, nv).
             qdd: Accelerations (N, nv).
             period: Time between samples of a recording [s].

@@ -94,6 +94,9 @@ class ClosedChain:
         grasps: Pose (4, 4) of each arm's tool in the object.
         noise: Standard deviation of joint positions [rad or m].
         offsets: Whether offsets of joints are identified.
+
+    Raises:
+        IdentificationError: If one arm alone holds the object.
     """
 
     def __init__(
@@ -109,6 +112,11 @@ class ClosedChain:
         self._kinematics, self._robots, self._noise = kinematics, robots, noise
         self._bases, self._grasps = bases, grasps
         system = kinematics.system
+        if len(grasps) < 2:
+            raise IdentificationError(
+                f"arm {system.arms[0].name!r} alone holds the object; expected at least two arms, "
+                "which close a chain."
+            )
         #: Robots and arms whose frames change.
         self.free_robots = [one for one in dict.fromkeys(robots) if one != robots[0]]
         self.free_arms = list(range(1, len(grasps)))

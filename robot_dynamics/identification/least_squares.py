@@ -116,8 +116,9 @@ def solve(
     own = lengths > 0.0
     columns = information[np.ix_(own, own)] / np.outer(lengths[own], lengths[own])
     condition = float(np.sqrt(np.linalg.cond(columns))) if own.any() else np.inf
-    successive = np.sum(residuals[1:] * residuals[:-1]) / np.sum(residuals**2)
     both = kept[1:] & kept[:-1]
+    size = max(float(squares[kept].sum()), np.finfo(float).tiny)
+    successive = np.sum((residuals[1:] * residuals[:-1])[both]) / size
     next_to = A[1:][both].reshape(-1, A.shape[2]).T @ A[:-1][both].reshape(-1, A.shape[2])
     spread = information + correlation * (next_to + next_to.T) + np.diag(weights**2)
     return Fit(

@@ -92,7 +92,7 @@ class RecordedMotion:
 
 
 class ToolMotion(NamedTuple):
-    """RecordedMotion of an arm and its tool; the tool's in the tool's frame, angular first.
+    """Motion of an arm and its tool; the tool's in the tool's frame, angular first.
 
     Attributes:
         q: Positions of the model of all arms (N, nq).

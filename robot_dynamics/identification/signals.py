@@ -131,12 +131,19 @@ def without_outliers(values: Array) -> tuple[Array, int]:
     """Return signals (N, n) with outliers replaced by the median of their neighbours, and a count.
 
     Outliers are further from this median than eight standard deviations of the signal's noise.
+    Samples that are missing (NaN) are no neighbours.
     """
-    finite = np.isfinite(values)
-    middle = median_filter(np.where(finite, values, 0.0), size=(_NEIGHBOURS, 1), mode="nearest")
-    distance = np.where(finite, np.abs(values - middle), 0.0)
-    # Of a signal without noise, a value is an outlier only if it is far from all others.
-    spread = np.nanmax(np.abs(values), axis=0, initial=0.0) * 1e-3
-    noise = np.maximum(_MAD * np.median(distance, axis=0), spread)
-    outliers = distance > _OUTLIER * noise
-    return np.where(outliers, middle, values), int(outliers.sum())
+    clean, count = values.copy(), 0
+    for column in clean.T:
+        present = np.isfinite(column)
+        known = column[present]
+        if not len(known):
+            continue
+        middle = median_filter(known, size=_NEIGHBOURS, mode="nearest")
+        distance = np.abs(known - middle)
+        # Of a signal without noise, a value is an outlier only if it is far from all others.
+        noise = max(_MAD * float(np.median(distance)), 1e-3 * float(np.abs(known).max()))
+        outliers = distance > _OUTLIER * noise
+        column[present] = np.where(outliers, middle, known)
+        count += int(outliers.sum())
+    return clean, count

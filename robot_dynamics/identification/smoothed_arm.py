@@ -27,7 +27,8 @@ class SmoothedArm:
     Attributes:
         robot: The robot.
         joints: Names of the arm's joints.
-        index: Their indices in the robot's velocities.
+        q_index: Their indices in the robot's positions.
+        index: Their indices in its velocities.
         noise: Noise of the samples.
         friction: Friction of the joints.
     """
@@ -36,13 +37,14 @@ class SmoothedArm:
         self.robot, self.joints, self.noise = robot, tuple(joints), noise
         model = robot.model
         own = [model.joint_index(name) for name in joints]
+        self.q_index = np.array([model.q_slices[i].start for i in own])
         self.index = np.array([model.v_slices[i].start for i in own])
         self.friction = FittedFriction(model, joints)
 
     def of(
         self, motion: RecordedMotion, filters: Filters
     ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-        """Return positions, velocities and accelerations (N, nv) of the robot.
+        """Return positions (N, nq), velocities and accelerations (N, nv) of the robot.
 
         Where they are unknown (N,), which is the last result, the arm is at zero.
 
@@ -53,16 +55,17 @@ class SmoothedArm:
         parts = filters.differentiate(motion.q)
         unknown = np.asarray(~np.isfinite(np.concatenate(parts, axis=1)).all(axis=1))
         q = np.tile(np.array(self.robot.model.neutral(), dtype=float), (len(motion.q), 1))
-        qd, qdd = np.zeros((2, *q.shape))
-        for every, values in zip((q, qd, qdd), parts, strict=True):
-            every[np.ix_(~unknown, self.index)] = values[~unknown]
+        qd, qdd = np.zeros((2, len(q), self.robot.model.nv))
+        places = (self.q_index, self.index, self.index)
+        for every, index, values in zip((q, qd, qdd), places, parts, strict=True):
+            every[np.ix_(~unknown, index)] = values[~unknown]
         return q, qd, qdd, unknown
 
     def covariance(self, q: Array, variance: Array, filters: Filters) -> Array:
         """Return the covariance (N, n, n) of torques less predictions, with that of positions.
 
         Args:
-            q: Positions (N, nv) of the robot.
+            q: Positions (N, nq) of the robot.
             variance: Variance of the torques (N, n) [(N m)^2 or N^2].
             filters: Filters of the samples.
         """

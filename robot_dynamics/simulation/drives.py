@@ -21,11 +21,11 @@ class DriveParameters:
 
     Attributes:
         v_index: Indices of the actuated joints in the model's velocities.
-        effort: Largest torque of a drive [N m].
-        damping: Viscous friction [N m s/rad].
-        friction: Coulomb friction [N m].
-        friction_velocity: Speed [rad/s] at which Coulomb friction reaches 71 % of its value; it is
-            smoothed as `friction qd / sqrt(qd^2 + friction_velocity^2)`.
+        effort: Largest torque of a drive [N m or N].
+        damping: Viscous friction [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+        friction_velocity: Speed [rad/s or m/s] at which Coulomb friction reaches 71 % of its
+            value; it is smoothed as `friction qd / sqrt(qd^2 + friction_velocity^2)`.
     """
 
     v_index: NDArray[np.intp]

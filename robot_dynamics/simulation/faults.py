@@ -69,14 +69,14 @@ class FaultSettings:
             the wrong sign, 57.29578 for degrees, 0 for velocities that stay zero.
             "position_offset": `value` [rad or m] is added to measured positions, as by an encoder
             that is badly calibrated or has slipped. "drive_gain": drives give `value` times their
-            limited torque; 0 for drives that are switched off. "joint_stuck": joints do not move.
-            "wrong_name", "missing_joint", "wrong_order": errors of the joints in an arm's
-            messages. "no_velocities": messages without velocities. "wrench_silent", "silent": no
-            messages of wrist or joints. "frozen": the last message is repeated. "stale_stamp":
-            time stamps stand still. "clock_back": they are a minute late. "half_period": they are
-            half a control period late, with a jitter of 0.15 ms. "dropped": every second message
-            is missing. "duplicated": every message comes twice. "reordered": every message is
-            followed by its predecessor.
+            limited torque, within their limits; 0 for drives that are switched off. "joint_stuck":
+            joints do not move. "wrong_name", "missing_joint", "wrong_order": errors of the joints
+            in an arm's messages. "no_velocities": messages without velocities. "wrench_silent",
+            "silent": no messages of wrist or joints. "frozen": the last message is repeated.
+            "stale_stamp": time stamps stand still. "clock_back": they are a minute late.
+            "half_period": they are half a control period late, with a jitter of 0.15 ms.
+            "dropped": every second message is missing. "duplicated": every message comes twice.
+            "reordered": every message is followed by its predecessor.
         time_s: Its beginning, counted from the release of the brakes [s].
         arm: Name of its arm; all arms if empty.
         joint: The only joint of an arm that has it, for "position_scale", "position_offset",

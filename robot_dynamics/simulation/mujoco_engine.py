@@ -9,6 +9,7 @@ the internal force can follow.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -458,7 +459,8 @@ def _gap(data: Any, one: int, other: int) -> tuple[float, float]:
     turn = turns[one].reshape(3, 3).T @ turns[other].reshape(3, 3)
     skew = 0.5 * (turn - turn.T)
     sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
-    return length(places[one] - places[other]), length(sine)
+    cosine = 0.5 * (turn[0, 0] + turn[1, 1] + turn[2, 2] - 1.0)
+    return length(places[one] - places[other]), math.atan2(length(sine), cosine)
 
 
 def _import_mujoco() -> Any:

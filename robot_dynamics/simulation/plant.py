@@ -363,11 +363,12 @@ class ScenePlant(Plant):
         self._delayed.append(torque)
         applied = self._delayed.popleft()
         if applied is not None:  # else the brakes still hold
-            limited = np.minimum(np.maximum(applied, self._smallest_torque), self._largest_torque)
+            limited = self._limited(applied)
             if self.faults.active:
                 for arm in self._arms:
                     for at, gain in self.faults.values("drive_gain", arm):
                         limited[at] *= gain
+                limited = self._limited(limited)
             self._torque = limited
             if self._sticks and isinstance(self.engine, SticksJoints):
                 self.engine.stick(self._stuck_joints())
@@ -384,6 +385,10 @@ class ScenePlant(Plant):
         for part in self.engine.state():
             hashed.update(part.data)
         self._hash = hashed.digest()
+
+    def _limited(self, torque: Array) -> Array:
+        """Return torques (na,) within the limits of the drives."""
+        return np.minimum(np.maximum(torque, self._smallest_torque), self._largest_torque)
 
     def _engine_at(self, tick: int) -> SceneEngine:
         """Return the engine that moves the scene in a control period."""

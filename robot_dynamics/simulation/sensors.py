@@ -46,7 +46,7 @@ class Sensors:
         faults: Faults of the present control period.
     """
 
-    STATE = ("_random", "_wrenches", "_last", "_joints", "_tared")
+    STATE = ("_random", "_wrenches", "_sampled", "_last", "_joints", "_tared")
 
     def __init__(
         self, settings: SensorSettings, seed: int, arms: Mapping[str, slice], faults: Faults
@@ -65,13 +65,14 @@ class Sensors:
         """Restart the noise, with another seed if one is given."""
         self._random = np.random.default_rng(self._seed if seed is None else seed)
         self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
-        self._last: Measurement | None = None
+        self._sampled: Measurement | None = None  # the last readings, before faults
+        self._last: Measurement | None = None  # and with them
         self._joints: deque[tuple[Array, Array]] = deque(maxlen=self._faults.largest_delay + 1)
         self._tared: dict[str, Array] = {}
 
     def measure(self, true: Measurement) -> Measurement:
         """Return the sensor readings at a true state; called once a control period."""
-        seen = true if self._ideal else self._imperfect(true)
+        seen = self._sampled = true if self._ideal else self._imperfect(true)
         if self._faults.largest_delay:
             self._joints.append((seen.q, seen.qd))
         if self._faults.active:
@@ -106,9 +107,9 @@ class Sensors:
         if not s.velocities:
             qd = np.full(qd.shape, np.nan)
         for own, periods in self._slow:
-            if self._last is not None and true.tick % periods:
+            if self._sampled is not None and true.tick % periods:
                 q, qd = q.copy(), qd.copy()
-                q[own], qd[own] = self._last.q[own], self._last.qd[own]
+                q[own], qd[own] = self._sampled.q[own], self._sampled.qd[own]
         return true._replace(q=q, qd=qd, wrenches=wrenches)
 
     def _faulty(self, seen: Measurement) -> Measurement:
@@ -117,8 +118,6 @@ class Sensors:
         faults, last, joints = self._faults, self._last, self._joints
         is_on, values = faults.is_on, faults.values
         for i, (arm, own) in enumerate(self._arms):
-            if last is not None and is_on("stuck_sensors", arm):
-                q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
             for _, late in values("late_joints", arm) if joints else ():
                 back = min(faults.periods(late), len(joints) - 1)
                 q[own], qd[own] = (measured[own] for measured in joints[-1 - back])
@@ -144,6 +143,8 @@ class Sensors:
                 wrenches[i] *= factor
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
+            if last is not None and is_on("stuck_sensors", arm):
+                q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
         return seen._replace(q=q, qd=qd, wrenches=wrenches)
 
 

@@ -6,6 +6,10 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.app.identification.corrected_scenario import write_corrected
+from robot_dynamics.app.identification.report_parts import IdentificationReport, ScenarioCorrection
+from robot_dynamics.app.identification.urdf_values import UrdfText
+from robot_dynamics.app.output_files import OutputError
+from robot_dynamics.errors import UnknownNameError
 
 CHANGES = {
     "cell.arms.0.sensor_tool": {"mass": 1.5, "center": [0.01, 0.02, 1e-5]},
@@ -65,3 +69,52 @@ def test_a_whole_scenario_is_written_without_a_base(tmp_path):
     write_corrected(place, None, scenario, CHANGES, "Corrected.")
     assert rd.load_scenario(place) == rd.load_scenario("lift_box", WANTED)
     assert "extends" not in place.read_text()
+
+
+def test_a_scenario_does_not_extend_itself(tmp_path):
+    """It would be lost."""
+    place = blocks(tmp_path)
+    text = place.read_text()
+    with pytest.raises(OutputError, match="is the scenario itself"):
+        write_corrected(place, place, rd.load_scenario(place), CHANGES, "Corrected.")
+    assert place.read_text() == text
+
+
+URDF = """<?xml version="1.0"?>
+<!-- was <robot name="old"> -->
+<robot name="new"><!-- inside --><link name="l"/></robot>
+<!-- after -->
+"""
+
+
+class Report(IdentificationReport):
+    """A result that corrects a description beside the scenario."""
+
+    cell = warnings = json = lines = plot = None
+    subject = "The object"
+
+    def correction(self, place):
+        """Return the same text under a name that belongs to the place."""
+        source = place.with_name("box_object.urdf")
+        return ScenarioCorrection(
+            {}, {place.with_name(f"{place.stem}_object.urdf"): UrdfText(source)}
+        )
+
+
+def test_comments_around_a_description_are_kept(tmp_path):
+    """Before and after its root, whatever they say."""
+    source = tmp_path / "box_object.urdf"
+    source.write_text(URDF)
+    UrdfText(source).write(tmp_path / "new.urdf")
+    assert (tmp_path / "new.urdf").read_text() == URDF
+
+
+def test_a_description_is_not_overwritten(tmp_path):
+    """A scenario whose name leads to that of the description is refused."""
+    source = tmp_path / "box_object.urdf"
+    source.write_text(URDF)
+    with pytest.raises(OutputError, match=r"box_object\.urdf: is the description itself"):
+        Report().write_scenario(tmp_path / "box.yaml", "lift_box")
+    with pytest.raises(UnknownNameError):
+        Report().write_scenario(tmp_path / "new.yaml", "no_such_scenario")
+    assert [path.name for path in tmp_path.iterdir()] == ["box_object.urdf"]

@@ -117,6 +117,13 @@ def test_offsets_of_inner_joints_are_found(cell):
     assert found.offsets[6] == 0.0  # a rotation of the grasp
 
 
+def test_one_arm_closes_no_chain(ours):
+    """It is refused in a sentence."""
+    grasps = ours.grasps[:1]
+    with pytest.raises(IdentificationError, match="arm 'left' alone holds the object"):
+        ClosedChain(ArmKinematics(ours.system), [0], [np.eye(4)], grasps, NOISE)
+
+
 def test_one_posture_hides_combinations(cell):
     """It determines six, and parameters of the others stay near the description."""
     arms = cell[0]

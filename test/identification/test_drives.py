@@ -7,9 +7,11 @@ import pytest
 from support.two_link_arm import ARM, JOINTS
 
 import robot_dynamics as rd
+from robot_dynamics.description.world import Part, place
 from robot_dynamics.identification.drives import DriveEquations
 from robot_dynamics.identification.motion import Noise, RecordedMotion
-from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.identification.signals import Filters, IdentificationError
+from robot_dynamics.identification.smoothed_arm import SmoothedArm
 
 PERIOD, SECONDS = 0.004, 6.0
 VISCOUS, COULOMB, OFFSET = np.array([0.9, 0.5]), np.array([1.1, 0.6]), np.array([0.1, -0.05])
@@ -64,6 +66,16 @@ def test_drives_are_found_within_their_deviations(arm, equations, constants, del
     assert abs(found.delay[0] - delay) < min(4.0 * found.delay[1], 0.25 * PERIOD)
     assert (np.abs(found.coulomb[0] - COULOMB) < 5.0 * found.coulomb[1]).all()
     assert found.fit.white
+
+
+@pytest.mark.filterwarnings("ignore:.*has no inertia, yet it can move")
+def test_an_arm_on_a_base_that_floats_is_at_its_positions():
+    """A quaternion of the base shifts positions against velocities, and nothing else."""
+    robot = rd.load(place([Part(rd.load_description(ARM), carrier="floating")]))
+    motion = RecordedMotion(PERIOD, np.full((40, 2), [0.3, -0.2]), None, None)
+    q, _, _, unknown = SmoothedArm(robot, JOINTS, Noise()).of(motion, Filters(PERIOD, 5.0))
+    at = [*robot.model.neutral()[:-2], 0.3, -0.2]
+    np.testing.assert_allclose(q[~unknown], np.tile(at, (np.sum(~unknown), 1)), atol=1e-12)
 
 
 def test_deviations_of_drives_hold(arm, equations):

@@ -10,11 +10,12 @@ from support.payloads import NOISE, carried, random_payload, record, study
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.identification.inputs import Input
 from robot_dynamics.app.identification.report_parts import doubts
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.dynamics.inertial_parameters import is_physical
 from robot_dynamics.identification.least_squares import Fit, solve
-from robot_dynamics.identification.motion import ArmKinematics
+from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
 from robot_dynamics.identification.payload import nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError, without_outliers
 
@@ -254,6 +255,19 @@ def test_deviations_of_fits_hold():
     assert np.mean(np.abs(scores) < 1.96) == pytest.approx(0.95, abs=0.03)
 
 
+def test_outliers_hide_no_correlation():
+    """The correlation of the residuals is that of the instants which the fit uses."""
+    rng = np.random.default_rng(5)
+    A, e = np.linspace(-1.0, 1.0, 400), rng.normal(size=400)
+    for i in range(1, len(e)):
+        e[i] += 0.8 * e[i - 1]
+    e[100] += 1000.0
+    fit = solve(A[:, None, None], e[:, None], np.ones(400), "a", np.zeros(1), np.full(1, 100.0))
+    assert fit.rejected > 0
+    assert 0.6 < fit.correlation < 0.9
+    assert not fit.white
+
+
 def test_derivatives_of_polynomials_are_exact():
     """Local polynomials give the derivatives of a polynomial of their degree."""
     time = 0.002 * np.arange(400)[:, None]
@@ -274,6 +288,24 @@ def test_outliers_are_replaced():
     assert count == 1
     assert abs(clean[500, 0]) < 3.0
     assert clean[900, 0] == 5.0
+
+
+def test_the_noise_of_a_part_of_a_recording_is_no_outlier():
+    """The noise is that of the samples that are there, and a gap is no neighbour."""
+    values = 30.0 + np.random.default_rng(2).normal(scale=0.3, size=(2000, 1))
+    values[:1200] = np.nan
+    values[1500:1800][np.arange(300) % 8 != 0] = np.nan
+    clean, count = without_outliers(values)
+    assert count == 0
+    np.testing.assert_array_equal(clean, values)
+
+
+def test_figures_show_the_piece_with_the_most_samples():
+    """A task can hold the object for the first time after ten seconds."""
+    q = np.full((12000, 2), np.nan)
+    q[6000:9000] = 1.0
+    shown = Input(RecordedMotion(0.002, q, None, None), "", 6.0, 0, 0.0).shown
+    assert np.isfinite(shown.q[:, 0]).sum() == 3000
 
 
 def test_tools_of_sensors_are_subtracted(arms, good):

@@ -275,12 +275,28 @@ def test_sensors_that_are_correct_are_a_success(arms, tmp_path, capsys):
     assert not place.exists()
 
 
+def test_readings_that_never_change_are_doubted(free):
+    """They look like a sensor without a tool and with an exact bias."""
+    frozen = free["grasp_wrench"].copy()
+    frozen[:, 6:] = frozen[0, 6:]
+    found = rd.identify(changed(free, grasp_wrench=frozen), what="sensors")
+    assert [one for one in found.warnings if "do not change" in one and "'right'" in one]
+    assert not any("'left'" in one for one in found.warnings)
+
+
 def test_of_several_recordings_the_refused_one_is_named(free):
     """By its number in the order given."""
     with pytest.raises(
         IdentificationError, match="recording 2: the joints move by at most 0 rad;"
     ):
         rd.identify([free, still(free)], what="sensors")
+
+
+def test_recordings_of_different_periods_are_refused(free):
+    """Filters and biases are those of one period."""
+    other = Recording(free.columns, {**free.metadata, "period_s": 2.0 * PERIOD})
+    with pytest.raises(IdentificationError, match=r"a period of 0\.008 s; expected 0\.004 s, as"):
+        rd.identify([free, other], what="sensors")
 
 
 @pytest.mark.parametrize("spoil", BAD, ids=lambda spoil: spoil.__name__)

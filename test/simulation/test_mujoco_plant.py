@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from support.mechanisms import two_arms as beside
 from support.plants import mujoco_plant
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.simulation.mujoco_engine import _gap
 from robot_dynamics.simulation.plant import ScenePlant
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
@@ -123,3 +127,13 @@ def _turned(plant, arm, wrench):
     grasp = SYSTEM.grasps[SYSTEM.arms.index(arm)]
     R = Rotation.from_quat(plant.truth().object_pose[3:]).as_matrix() @ grasp[:3, :3]
     return R @ wrench[3:]
+
+
+@pytest.mark.parametrize("angle", [1e-6, 0.5, 3.0])
+def test_the_angle_of_a_gap_is_no_sine(angle):
+    """A gripper that is turned round by half a turn is far from its grasp."""
+    turned = Rotation.from_rotvec([0.0, angle, 0.0]).as_matrix()
+    data = SimpleNamespace(
+        site_xmat=np.array([np.eye(3).ravel(), turned.ravel()]), site_xpos=np.zeros((2, 3))
+    )
+    assert _gap(data, 0, 1)[1] == pytest.approx(angle, rel=1e-9)

@@ -148,6 +148,15 @@ def test_drives_drop_out_of_torque_mode():
         plant.reset()
 
 
+def test_drives_that_give_too_much_stay_within_their_limits():
+    """The torque that acts is the one that is recorded, with every engine."""
+    faults = (FaultSettings("drive_gain", value=1.5), FaultSettings("drive_gain", value=-1.0))
+    plant, limits = counting(command_delay_periods=0, faults=faults), SYSTEM.limits["effort"]
+    for share, acts in ((0.6, -0.9), (0.8, -1.0), (2.0, -1.0)):
+        plant.step(share * limits)
+        assert_allclose(plant.engine.runs[-1], acts * limits)
+
+
 def test_an_engine_without_stuck_joints_refuses_them():
     """One of the user's own need not have them."""
     with pytest.raises(ArgumentError, match="which Counting does not simulate"):
@@ -347,6 +356,26 @@ def test_stuck_sensors_keep_what_they_said():
     assert after.tick == 9
     assert (after.q[3:] == 9.0).all()
     assert (after.wrenches[1] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("slow", "stuck"), [({"left": 3}, 1.0), ({}, 0.004)], ids=["slow samples", "stuck sensors"]
+)
+def test_faults_act_once_on_samples_that_stand(slow, stuck):
+    """An offset neither grows nor a sign alternates while an arm's sample is repeated."""
+    planned = [
+        FaultSettings("position_offset", arm="left", value=0.5),
+        FaultSettings("velocity_scale", arm="left", value=-1.0),
+        FaultSettings("stuck_sensors", arm="left", time_s=stuck),
+    ]
+    sensors = sensors_of(
+        SensorSettings(sample_periods=slow), 0, faults := Faults(ARMS, planned, 0.002)
+    )
+    for tick in range(6):
+        faults.move(tick)
+        seen = sensors.measure(TRUE._replace(tick=tick))
+        assert_array_equal(seen.q[:3], TRUE.q[:3] + 0.5)
+        assert_array_equal(seen.qd[:3], -TRUE.qd[:3])
 
 
 @pytest.mark.parametrize("periods", [0, 1, 3])

@@ -25,6 +25,7 @@ from robot_dynamics.app.scenarios.cell import placed_robots
 from robot_dynamics.identification.arm_links import ArmEquations, ArmLinks
 from robot_dynamics.identification.motion import PARAMETERS, RecordedMotion
 from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.wording import EFFORT_UNITS
 
 _KINDS = ("viscous friction", "Coulomb friction")
 
@@ -49,7 +50,7 @@ class ArmIdentification(IdentificationReport):
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
-        found = [f"arm {name!r} was not identified: {why}" for name, why in self.excluded.items()]
+        found = [f"arm {name!r} was not identified: {why}." for name, why in self.excluded.items()]
         for name, (_, links) in self.arms.items():
             causes = "compliance, loads, torque constants"
             found += doubts(links.fit, f" of arm {name!r}", causes)
@@ -129,12 +130,12 @@ class ArmIdentification(IdentificationReport):
         return lines
 
     def plot(self, path: str | Path) -> Path:
-        """Draw torques measured less predicted, before and after, of the first ten seconds.
+        """Draw torques measured less predicted, before and after, of up to ten seconds.
 
         Raises:
             PlotError: If Matplotlib is missing or the file cannot be written.
         """
-        motion = self.inputs[0].motion.pieces()[0]
+        motion = self.inputs[0].shown
         parts = []
         for name, (equations, links) in self.arms.items():
             own = motion_of(motion, self.cell, name)
@@ -142,6 +143,8 @@ class ArmIdentification(IdentificationReport):
             parts.append((links.joints, before, equations.residuals(own, links.fit.values)))
         count = max(len(joints) for joints, _, _ in parts)
         time = motion.period * np.arange(len(motion.q))
+        system = self.cell.system
+        units = dict(zip(system.joint_names, system.joint_units, strict=True))
 
         def draw(figure: Any) -> None:
             axes = figure.subplots(count, len(parts), sharex=True, squeeze=False)
@@ -150,7 +153,7 @@ class ArmIdentification(IdentificationReport):
                     ax.plot(time, one, color=INK, label="before")
                     ax.plot(time, other, color=BLUE, label="after")
                     ax.axhline(0.0, color=GREY, linewidth=0.6)
-                    ax.set_ylabel(f"{joint}\n[N m]")
+                    ax.set_ylabel(f"{joint}\n[{EFFORT_UNITS[units[joint]]}]")
                 column[0].set_title("torque, measured less predicted")
                 column[-1].set_xlabel("time [s]")
             axes[0, 0].legend(ncols=2)

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from robot_dynamics.app.output_files import whole_file
+from robot_dynamics.app.output_files import OutputError, whole_file
 from robot_dynamics.app.scenarios.scenario import Scenario, find_scenario, load_scenario
 from robot_dynamics.description.files import locate
 from robot_dynamics.errors import RobotDynamicsError
@@ -48,6 +48,9 @@ def write_corrected(
         changes: Values by their keys, as in overrides: "cell.arms.0.grasp"; a mapping changes its
             own keys alone.
         header: Comment at the top, without the #.
+
+    Raises:
+        OutputError: If the file is that of `base`.
     """
     leaves = {key: value for one, of_one in changes.items() for key, value in _leaves(one, of_one)}
     if base is None:
@@ -56,9 +59,21 @@ def write_corrected(
             _set(document, key.split("."), value)
         text = yaml.safe_dump(document, sort_keys=False)
     else:
-        text = _extension(locate(find_scenario(base)), place, leaves)
+        text = _extension(extended_file(base, place), place, leaves)
     with whole_file(place) as part:
         part.write_text(f"# {header}\n{text}", encoding="utf-8")
+
+
+def extended_file(base: str | Path, place: Path) -> Path:
+    """Return the file of a scenario that another one at a place can extend.
+
+    Raises:
+        OutputError: If it is the same file.
+    """
+    file = locate(find_scenario(base))
+    if file.resolve() == place.resolve():
+        raise OutputError(f"{place}: is the scenario itself, expected another file.")
+    return file
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:

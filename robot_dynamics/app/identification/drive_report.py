@@ -22,6 +22,7 @@ from robot_dynamics.app.identification.report_parts import (
 from robot_dynamics.app.pictures.figures import BLUE, INK, write_figure
 from robot_dynamics.identification.drives import ArmDrives
 from robot_dynamics.identification.signals import IdentificationError, NothingToCorrectError
+from robot_dynamics.wording import EFFORT_UNITS
 
 #: Largest error of a torque constant that is not reported as one.
 LEAST_CONSTANT = 0.05
@@ -110,6 +111,8 @@ class DriveIdentification(IdentificationReport):
         Raises:
             PlotError: If Matplotlib is missing or the file cannot be written.
         """
+        system = self.cell.system
+        units = dict(zip(system.joint_names, system.joint_units, strict=True))
 
         def draw(figure: Any) -> None:
             axes = figure.subplots(len(self.arms), 1, squeeze=False)[:, 0]
@@ -119,9 +122,11 @@ class DriveIdentification(IdentificationReport):
                     (-0.2, 0.2), drives.unexplained, (INK, BLUE), ("before", "after"), strict=True
                 ):
                     ax.bar(at + shift, values, 0.4, color=color, label=label)
-                ax.set_xticks(at, drives.joints)
+                ax.set_xticks(
+                    at, [f"{one}\n[{EFFORT_UNITS[units[one]]}]" for one in drives.joints]
+                )
                 ax.set_title(f"{name}: needed less given torque, root mean square")
-                ax.set_ylabel("torque [N m]")
+                ax.set_ylabel("torque")
             axes[0].legend()
 
         return write_figure(path, (9.0, 3.0 * len(self.arms)), draw)

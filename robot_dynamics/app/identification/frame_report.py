@@ -132,9 +132,7 @@ class FrameIdentification(IdentificationReport):
         ]
         for name, value, deviation in zip(fit.names, fit.values, fit.deviations, strict=True):
             what, _, unit = name.rstrip("]").rpartition(" [")
-            scale, shown = {"m": (1e3, "mm"), "rad": (np.degrees(1.0), "degrees")}.get(
-                unit, (1e3, "mrad or mm")
-            )
+            scale, shown = (1e3, "mm") if unit == "m" else (np.degrees(1.0), "degrees")
             lines.append(f"  {what:<28}{scale * value:11.4f} +- {scale * deviation:.4f} {shown}")
         before, after = (1e3 * found["largest_gap_m"][when] for when in ("before", "after"))
         lines += [

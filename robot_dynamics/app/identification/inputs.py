@@ -72,6 +72,11 @@ class Input:
     outliers: int
     saturated: float
 
+    @property
+    def shown(self) -> RecordedMotion:
+        """The piece with the most samples, for a figure."""
+        return max(self.motion.pieces(), key=lambda one: np.isfinite(one.q).all(axis=1).sum())
+
 
 def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
     """Return the cell of recordings.
@@ -81,12 +86,19 @@ def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
         scenario: Its scenario; that of the first recording by default.
 
     Raises:
-        IdentificationError: If a recording is of other arms.
+        IdentificationError: If a recording is of other arms, or of another period.
     """
     if scenario is None:
         scenario = scenario_of_text(str(recordings[0].get("scenario_text")))
     system = build_system(scenario)
+    period = float(recordings[0].get("period_s"))
     for i, recording in enumerate(recordings):
+        other = float(recording.get("period_s"))
+        if other != period:
+            raise IdentificationError(
+                f"recording {i + 1} of {recording.get('scenario')!r} has a period of {other:g} s; "
+                f"expected {period:g} s, as recording 1."
+            )
         joints, own = list(recording.get("joints")), list(system.joint_names)
         if joints != own:
             strange = [name for name in joints if name not in own]

@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.payload import Payload, about_center
 from robot_dynamics.identification.signals import IdentificationError
+from robot_dynamics.wording import EFFORT_UNITS
 
 _CENTER = "xyz"
 _PANELS = 6  # joints in the figure
@@ -144,13 +145,13 @@ class PayloadIdentification(IdentificationReport):
         return lines
 
     def plot(self, path: str | Path) -> Path:
-        """Draw torques measured and predicted, before and after, of the first ten seconds.
+        """Draw torques measured and predicted, before and after, of up to ten seconds.
 
         Raises:
             IdentificationError: If no torques were used.
             PlotError: If Matplotlib is missing or the file cannot be written.
         """
-        motion = self.inputs[0].motion.pieces()[0]
+        motion = self.inputs[0].shown
         if motion.torque is None:
             raise IdentificationError("the figure shows torques; expected --use torques or both.")
         after = self.equations.values(self.payload)
@@ -160,7 +161,7 @@ class PayloadIdentification(IdentificationReport):
         size = np.nanmax(np.abs(parts[0]), axis=0)
         drawn = sorted(np.argsort(size)[::-1][:_PANELS].tolist())
         time = motion.period * np.arange(len(motion.torque))
-        names = self.cell.system.joint_names
+        names, units = self.cell.system.joint_names, self.cell.system.joint_units
 
         def draw(figure: Any) -> None:
             axes = figure.subplots(len(drawn), 2, sharex=True, squeeze=False)
@@ -169,7 +170,7 @@ class PayloadIdentification(IdentificationReport):
                 left.plot(time, motion.torque[:, j], color=GREY, label="measured")
                 left.plot(time, motion.torque[:, j] - parts[0][:, j], color=INK, label="before")
                 left.plot(time, motion.torque[:, j] - parts[1][:, j], color=BLUE, label="after")
-                left.set_ylabel(f"{names[j]}\n[N m]")
+                left.set_ylabel(f"{names[j]}\n[{EFFORT_UNITS[units[j]]}]")
                 right.plot(time, parts[0][:, j], color=INK)
                 right.plot(time, parts[1][:, j], color=BLUE)
             axes[0, 0].set_title("torque, measured and predicted")

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robot_dynamics.app.identification.corrected_scenario import write_corrected
+from robot_dynamics.app.identification.corrected_scenario import extended_file, write_corrected
 from robot_dynamics.app.identification.inputs import Cell
 from robot_dynamics.app.identification.urdf_values import UrdfText
-from robot_dynamics.app.output_files import write_json
+from robot_dynamics.app.output_files import OutputError, write_json
 from robot_dynamics.identification.least_squares import Fit
 
 #: Residuals over noise above which a report warns, and above which nothing is identified.
@@ -94,9 +94,16 @@ class IdentificationReport(ABC):
 
         Raises:
             IdentificationError: If there is nothing to correct, or a scenario cannot correct it.
+            OutputError: If a file is that of `base` or of a description that is corrected.
         """
         place = Path(place)
         found = self.correction(place)
+        if base is not None:
+            extended_file(base, place)
+        sources = [text.file.resolve() for text in found.urdfs.values()]
+        for file in found.urdfs:
+            if file.resolve() in sources:
+                raise OutputError(f"{file}: is the description itself, expected another name.")
         for file, text in found.urdfs.items():
             text.write(file)
         header = f"{self.subject} as identified from recordings by `robot_dynamics identify`."

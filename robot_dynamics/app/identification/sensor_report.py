@@ -30,6 +30,7 @@ from robot_dynamics.identification.signals import IdentificationError, NothingTo
 
 _SURE = 5.0  # standard deviations of a bias or scale that is corrected
 _LEAST_SCALE = 0.02  # smaller errors of scales are not corrected
+_FROZEN = 1e-3  # residual over noise of readings that do not change
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class SensorIdentification(IdentificationReport):
         for one in self.sensors:
             what = f" of the sensor of arm {one.arm!r}"
             found += doubts(one.fit, what, "scales of axes, a tool that moves")
+            if not one.carries and one.fit.factor < _FROZEN:
+                found.append(
+                    f"the readings of the sensor of arm {one.arm!r} do not change; expected noise "
+                    "at least: it may be frozen, or simulated without noise."
+                )
         if self.scales is not None:
             found += doubts(self.scales, " with the held object", "the object, tools, axes")
         return found

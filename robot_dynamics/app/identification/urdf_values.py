@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +38,9 @@ class JointValues(NamedTuple):
 class UrdfText:
     """The text of a URDF whose values change.
 
+    Attributes:
+        file: The file.
+
     Args:
         path: The file, or a `package://` address; a xacro file is expanded.
 
@@ -47,8 +51,7 @@ class UrdfText:
     def __init__(self, path: str | Path) -> None:
         from lxml import etree
 
-        file = locate(path)
-        self._folder = file.parent
+        self.file = file = locate(path)
         expanded = file.suffix == SUFFIX
         self._original = expand_xacro(path) if expanded else file.read_text(encoding="utf-8")
         try:
@@ -67,12 +70,16 @@ class UrdfText:
         for mesh in self.root.iter("mesh"):
             name = mesh.get("filename", "")
             if name and ":" not in name:
-                there = (self._folder / name).resolve()
+                there = (self.file.parent / name).resolve()
                 mesh.set("filename", os.path.relpath(there, place.resolve().parent))
-        above = self._original[: self._original.index(f"<{self.root.tag}")]
-        text = f"{above}{self._text(self.root, encoding='unicode', with_tail=False)}\n"
+        before = reversed([*self.root.itersiblings(preceding=True)])
+        parts = [*before, self.root, *self.root.itersiblings()]  # comments around it as well
+        texts = [self._text(one, encoding="unicode", with_tail=False) for one in parts]
+        declaration = re.match(r"\s*<\?xml\s.*?\?>", self._original)
+        if declaration:
+            texts.insert(0, declaration[0])
         with whole_file(place) as part:
-            part.write_text(text, encoding="utf-8")
+            part.write_text("\n".join(texts) + "\n", encoding="utf-8")
 
     def set_inertia(self, link: str, parameters: Array) -> None:
         """Give a link the standard parameters (10,) of the body of which it is a part.

@@ -15,15 +15,25 @@ import numpy as np
 from robot_dynamics.app.output_files import RECORDING
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.recordings.bags.messages import full_name, require_rosbags
-from robot_dynamics.app.recordings.bags.streams import Numbers, Stream, standard_streams, whole
+from robot_dynamics.app.recordings.bags.streams import (
+    Numbers,
+    Stream,
+    Wrenches,
+    standard_streams,
+    whole,
+)
 from robot_dynamics.app.recordings.recording import FORMAT, TICK, Recording, RecordingError
+from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND, tick_of
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.wrist_sensors import SensorFrames
 
 _METADATA = "metadata.yaml"
 _BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32
-_COMMANDS = "commanded_torque"
+_COMMANDS, _WRENCHES = "commanded_torque", "grasp_wrench"
 # Largest memory to read a bag [bytes]: a constant part, and a part for each byte of the file,
 # which can be compressed.
 _LEAST_MEMORY, _MEMORY_PER_BYTE = 2**29, 100
@@ -75,6 +85,7 @@ def read_bag(path: str | Path) -> Recording:
     columns = _columns([part for part in parts if len(part)])
     if columns is None:
         raise RecordingError(f"{path}: holds no joint states and no commands of a run.")
+    _move_to_tools(columns, metadata, parts)
     for name in metadata.pop("single", []):
         if name in columns:
             columns[name] = columns[name].reshape(-1)
@@ -173,6 +184,7 @@ class _Part:
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
+        self.frame: str | None = None  # of the last wrench
         self.by_tick: dict[int, list[Array]] = {}
         self.by_number: dict[int, list[Array]] = {}
 
@@ -190,6 +202,8 @@ class _Part:
             self.by_number[number] = values
             return
         stamp = message.header.stamp
+        if isinstance(stream, Wrenches):
+            self.frame = message.header.frame_id
         self.by_tick[tick_of(stamp.sec * SECOND + stamp.nanosec, period)] = values
 
     def numbered(self, known: dict[int, int]) -> None:
@@ -226,3 +240,33 @@ def _columns(parts: list[_Part]) -> dict[str, Array] | None:
                 cell, values = column[row_of[tick], place.part], part.by_tick[tick][i]
                 cell[...] = np.where(np.isnan(values), cell, values)
     return columns
+
+
+def _move_to_tools(
+    columns: dict[str, Array], metadata: dict[str, Any], parts: list[_Part]
+) -> None:
+    """Move measured wrenches from the frames of their messages to tool frames, as control does.
+
+    Wrenches in frames that are not fixed to the tool are missing then.
+    """
+    moved = [
+        (part.stream.places[0], part.frame)
+        for part in parts
+        if isinstance(part.stream, Wrenches)
+        and part.stream.places[0].column == _WRENCHES
+        and part.frame not in (None, part.stream.frame)
+    ]
+    if not moved:
+        return
+    try:
+        frames = SensorFrames(build_system(scenario_of_text(str(metadata.get("scenario_text")))))
+    except RobotDynamicsError:
+        frames = None  # robots that are not there
+    for place, frame in moved:
+        values, arm = columns[_WRENCHES][:, place.part], metadata["arms"][place.first // 6]
+        try:
+            to_tool = np.full((6, 6), np.nan) if frames is None else frames.to_tool(arm, frame)
+        except ArgumentError:
+            to_tool = np.full((6, 6), np.nan)
+        if to_tool is not None:
+            values[:] = values @ to_tool.T

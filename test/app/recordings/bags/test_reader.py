@@ -6,6 +6,7 @@ import json
 import resource
 import shutil
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,11 +40,11 @@ def test_a_written_bag_is_read(bag, short):
     assert state_hash(again) != state_hash(short)  # which the twists are part of
 
 
-def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=None):
+def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=None, frame=None):
     """Return a bag as `ros2 bag record` would make it of the nodes' topics.
 
     It lacks the columns that only the plant knows; joint states come on two topics, and the
-    recorder starts when the run has begun.
+    recorder starts when the run has begun. The left wrist sensor measures in a frame.
     """
     make, metadata = Messages(), {**short.metadata, "format": 1}
     joints = namespace + "left/joint_states", namespace + "right/joint_states"
@@ -71,6 +72,8 @@ def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=No
                     if not all(place.column in short for place in stream.places):
                         continue
                     values = [short[p.column][row + run, p.part] for p in stream.places]
+                    if frame is not None and stream.topic == "left/wrench":
+                        stream = replace(stream, frame=frame)
                     message = stream.write(make, tick, stamp, values)
                     if stream.topic != "joint_states":
                         write(namespace + stream.topic, at, stream.kind, message)
@@ -95,6 +98,18 @@ def test_recorded_by_ros(short, tmp_path, kind):
         np.testing.assert_array_equal(again[name], short[name][:50], name)
     assert "object_pose" not in again
     assert again.get("arms") == ["left", "right"]
+
+
+@pytest.mark.parametrize("frame", ["left_link7", "left_link6", ""])
+def test_wrenches_are_moved_to_the_tool(short, tmp_path, frame):
+    """From the frame of the message, if it is fixed to the tool; an empty one is the tool's."""
+    again = read_bag(recorded(tmp_path / "bag", short, StoragePlugin.MCAP, frame=frame))
+    expected = short["grasp_wrench"][:50].copy()
+    if frame == "left_link7":  # 0.1 m behind the tool, with its axes
+        expected[:, :3] += np.cross([0.0, 0.0, -0.1], expected[:, 3:6])
+    elif frame:
+        expected[:, :6] = np.nan
+    np.testing.assert_allclose(again["grasp_wrench"], expected, atol=1e-12)
 
 
 def test_the_last_run_counts(short, tmp_path):
