@@ -37,7 +37,7 @@ from robot_dynamics.control.joint_motion import LOOK_S, StillArms
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import FindsTooClose, Proximity
 from robot_dynamics.control.oscillation import OscillationWatch, lowered, sentence
-from robot_dynamics.control.path_check import PathProblem, PreflightError
+from robot_dynamics.control.path_check import PathProblem, PreflightError, in_phase
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import Resumed, ResumeError, Way
 from robot_dynamics.control.safety import SafetyLayer
@@ -531,8 +531,7 @@ class ControlLoop:
             phases = () if task is None else task.planned_phases(motion.times)
             close = self._proximity.first_too_close(motion.q, poses)
             if close is not None and phases:
-                said = f"{close.sentence.removesuffix('.')} in the phase {phases[close.row]!r}."
-                close = close._replace(sentence=said)
+                close = close._replace(sentence=in_phase(close.sentence, phases[close.row]))
             if close is None and self._clearances is not None:
                 close = self._clearances.first_too_close(motion.q, poses, phases)
             if close is not None:

@@ -44,6 +44,11 @@ class PathProblem(NamedTuple):
     cause: bool = False
 
 
+def in_phase(sentence: str, phase: str) -> str:
+    """Return a sentence that begins with the phase of a task."""
+    return f"in the phase {phase!r} {sentence}"
+
+
 class PreflightError(RobotDynamicsError):
     """A reference, or a task, that is refused before the first torque.
 

@@ -192,6 +192,11 @@ def friction_torque(
         velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
     """
     return [
-        share * (joint.damping * v + joint.friction * v / sqrt(v * v + velocity * velocity))
+        friction_at(joint.damping, joint.friction, v, share, velocity)
         for joint, v in zip(joints, rates, strict=True)
     ]
+
+
+def friction_at(damping: Any, friction: Any, rate: Any, share: Scalar, velocity: Scalar) -> Any:
+    """Return the `friction_torque` of a joint, or of all joints by arrays over them."""
+    return share * (damping * rate + friction * rate / sqrt(rate * rate + velocity * velocity))

@@ -36,6 +36,7 @@ from robot_dynamics.app.pictures.shapes import (
     surface_shape,
     visual_shapes,
 )
+from robot_dynamics.app.recordings.phases import running_phases
 from robot_dynamics.app.recordings.recording import TICK, Recording
 from robot_dynamics.app.recordings.recording_files import load_recording
 from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
@@ -309,7 +310,7 @@ class RecordedCell:
             used,
             tuple(held)[: used.shape[1]],
             recording.metadata.get("phases", ()),
-            columns.get("phase", np.zeros(count)).ravel(),
+            running_phases(columns.get("phase", np.zeros(count))),
             _contacts(cell, recording, columns),
             {**links, **parts},
             (*(arm.tool for arm in cell.arms), *parts),

@@ -57,9 +57,13 @@ def blocked_error(recording: Recording) -> Array:
     gap, gap_wanted, slopes = _compared(_gaps, surfaces, true, wanted)
     motion = (np.linalg.pinv(fixed) @ (held - held_wanted)[..., None])[..., 0]
     way = np.minimum(gap, 0.0) - gap_wanted - (slopes @ motion[..., None])[..., 0]
+    free, solved, shortest = np.eye(6), b"", np.zeros(6)
     for i in np.flatnonzero((way > _ROUNDING).any(axis=1)):
-        free = null_space(fixed[i]) if joints else np.eye(6)
-        motion[i] += free @ _shortest(slopes[i] @ free, way[i])
+        at = b"".join(part[i].tobytes() for part in (fixed, slopes, way))
+        if at != solved:  # the object often rests
+            free = null_space(fixed[i]) if joints else free
+            solved, shortest = at, free @ _shortest(slopes[i] @ free, way[i])
+        motion[i] += shortest
     blocked = -motion / _SCALE
     blocked[np.abs(blocked) < _ROUNDING] = 0.0
     return blocked

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.app.recordings.metrics import largest, pushed_surfaces
 from robot_dynamics.app.recordings.recording import Recording
@@ -31,11 +32,22 @@ class RecordedPhase(NamedTuple):
     end: int
 
 
+def running_phases(column: Array) -> NDArray[np.intp]:
+    """Return the running phases (N,) of a column `phase`, as indices among all phases.
+
+    While the law of a controller node does not run, as after a fault, its values are NaN: the last
+    phase before counts.
+    """
+    values = column.ravel()
+    known = np.where(np.isnan(values), 0, np.arange(len(values)))
+    return np.nan_to_num(values[np.maximum.accumulate(known)]).astype(np.intp)
+
+
 def recorded_phases(recording: Recording) -> list[RecordedPhase]:
     """Return the phases of a task in the order of time; empty without a task."""
     if "phase" not in recording:
         return []
-    index, names = recording["phase"].ravel().astype(int), recording.get("phases")
+    index, names = running_phases(recording["phase"]), recording.get("phases")
     edges = [0, *(np.flatnonzero(np.diff(index)) + 1).tolist(), len(index)]
     pairs = pairwise(edges)
     return [RecordedPhase(names[index[first]], first, end) for first, end in pairs if first < end]

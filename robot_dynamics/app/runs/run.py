@@ -24,6 +24,7 @@ from robot_dynamics.app.recordings.recording_files import save_recording
 from robot_dynamics.app.runs.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.scenarios.cell import build_system, true_system
+from robot_dynamics.app.scenarios.clearances import Clearances
 from robot_dynamics.app.scenarios.laws import LawMaker, control_loop, make_law
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
@@ -140,15 +141,17 @@ class RunEnd:
 
 
 class Preparation:
-    """System and law of the last run, for runs with the same controller settings.
+    """System, law and clearances of the last run, for runs with the same controller settings.
 
     The system is reused while `cell` is equal, the law while cell, control, safety and reference
-    are. A run then starts in a fifth of the time, and is the same to the last bit.
+    are, the clearances while cell, safety and task are. A run then starts in a fifth of the time,
+    and is the same to the last bit.
     """
 
     def __init__(self) -> None:
         self._system: tuple[Any, GraspSystem] | None = None
         self._law: tuple[Any, ControlLaw] | None = None
+        self._clearances: tuple[Any, Clearances] | None = None
 
     def of(self, scenario: Scenario) -> tuple[GraspSystem, ControlLaw]:
         """Return arms and object as the controller believes them, and the law, at its start."""
@@ -162,6 +165,13 @@ class Preparation:
             self._law = None  # should the next one be refused
             self._law = believed, make_law(scenario, system)
         return system, copy.copy(self._law[1])  # a copy: a law keeps what it senses in a run
+
+    def clearances(self, scenario: Scenario, system: GraspSystem) -> Clearances:
+        """Return the distances that are checked, of a system of `of`."""
+        checked = scenario.cell, scenario.safety, scenario.task
+        if self._clearances is None or self._clearances[0] != checked:
+            self._clearances = checked, Clearances(scenario, system)
+        return self._clearances[1]
 
 
 def simulate(
@@ -231,7 +241,10 @@ def simulate(
                 f"{scenario.name!r} is {control.base_law!r}, whose arms hold one; expected a "
                 "subclass of HoldsObject, or a scenario with the law 'gravity'."
             )
-    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code, law=running)
+    loop = control_loop(
+        scenario, believed, controller=own, allow_code=allow_code, law=running,
+        clearances=preparation.clearances(scenario, believed),
+    )  # fmt: skip
     ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
     if actual is None:
         simulated = make_plant(scenario, true_system(scenario, believed))

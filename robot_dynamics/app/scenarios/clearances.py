@@ -11,7 +11,7 @@ other and with the object's box.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,6 +90,7 @@ class Clearances:
     def __init__(self, scenario: Scenario, system: GraspSystem) -> None:
         self._system, self._scenario = system, scenario
         self._gaps: Manifolds | None = None
+        self._found: tuple[Any, TooClose | None] = None, None
         self.warnings: list[str] = []
         if not scenario.task and len(scenario.cell.robots) == 1:
             return  # without loading the robot again
@@ -115,11 +116,19 @@ class Clearances:
     def first_too_close(
         self, q: Array, poses: Array, phases: Sequence[str] = ()
     ) -> TooClose | None:
-        """See `control.link_distance.FindsTooClose`."""
+        """See `control.link_distance.FindsTooClose`; the last result is kept."""
         if self._gaps is None:
             return None
+        asked = q.tobytes(), poses.tobytes(), tuple(phases)
+        if self._found[0] != asked:
+            self._found = asked, self._first_too_close(self._gaps, q, poses, phases)
+        return self._found[1]
+
+    def _first_too_close(
+        self, find_gaps: Manifolds, q: Array, poses: Array, phases: Sequence[str]
+    ) -> TooClose | None:
         system, still = self._system, np.zeros(self._system.model.nv)
-        nowhere, last = np.full((self._gaps.count, 3), np.nan), -1
+        nowhere, last = np.full((find_gaps.count, 3), np.nan), -1
         for i in range(len(q)):
             phase = phases[i] if phases else ""
             in_phase = last >= 0 and (not phases or phase == phases[last])
@@ -127,7 +136,7 @@ class Clearances:
                 continue
             at, last = system.positions(q[i]), i
             at[system.object_q] = poses[i]
-            gaps = self._gaps(at, still, 0.0, nowhere)[:, 0]
+            gaps = find_gaps(at, still, 0.0, nowhere)[:, 0]
             checked = [
                 not pair.phases or not phase or phase in pair.phases for pair in self._pairs
             ]

@@ -91,6 +91,7 @@ def control_loop(
     allow_code: bool | str = False,
     law: ControlLaw | None = None,
     like: ControlLoop | None = None,
+    clearances: Clearances | None = None,
 ) -> ControlLoop:
     """Return the control loop of a scenario.
 
@@ -104,6 +105,7 @@ def control_loop(
         allow_code: Permission to import `control.law`: True, or the exact name.
         law: `make_law(scenario, system)`, if the caller has it already; it is restarted.
         like: A loop of a scenario that differs in plant and control alone, for the same system.
+        clearances: `Clearances(scenario, system)`, if the caller has them already.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -119,7 +121,7 @@ def control_loop(
     law = law or make_law(scenario, system)
     if isinstance(law, HoldsObject):
         law.sense_by(wrist_sensors=wrist_sensors)
-    clearances = Clearances(scenario, law.system)
+    clearances = clearances or Clearances(scenario, law.system)
     loop = ControlLoop(
         law,
         scenario.control,

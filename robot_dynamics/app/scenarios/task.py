@@ -31,7 +31,7 @@ from robot_dynamics.control.task.held_law import HeldLaw
 from robot_dynamics.control.task.held_phases import HeldPhase, Lift, PutBack, PutDown
 from robot_dynamics.control.task.held_plan import HeldPlan, Support, plan_back, plan_held
 from robot_dynamics.control.task.law import TaskLaw
-from robot_dynamics.control.task.phases import TaskPhase, Wait
+from robot_dynamics.control.task.phases import PhaseFailed, TaskPhase, Wait
 from robot_dynamics.control.task_settings import (
     ApproachSettings,
     CarrySettings,
@@ -166,7 +166,13 @@ class _Phases:
         arms.begin_lines()
         lines = Lines(len(self._system.arms), -own.distance_m, own.speed)
         for time in np.arange(0.0, lines.duration, self._scenario.control.period):
-            arms.advance_tools(lines.speeds(float(time)))
+            try:
+                arms.advance_tools(lines.speeds(float(time)))
+            except PhaseFailed as error:
+                raise ArgumentError(
+                    f"task.approach: distance_m is {own.distance_m:g} m, expected a distance from "
+                    f"the grasps in which the tools can move straight: {error}"
+                ) from None
         return Approach(arms, own, arms.q.copy(), length)
 
     def _hold(self, grasp: GraspSettings, task: tuple[PhaseSettings, ...]) -> list[TaskPhase]:

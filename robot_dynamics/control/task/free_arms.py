@@ -15,11 +15,11 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.gains import posture_gains
-from robot_dynamics.control.reference import TIME_LAWS, time_between_rests
+from robot_dynamics.control.reference import TIME_LAWS, time_between_rests, value_at
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
 from robot_dynamics.control.streamed.curve import FADE
 from robot_dynamics.control.task.phases import PhaseFailed
-from robot_dynamics.control.torque_limits import friction_torque
+from robot_dynamics.control.torque_limits import friction_at
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
@@ -56,7 +56,9 @@ class FreeArms:
         at = [model.joint_index(name) for name in system.joint_names]
         self._q = np.array([model.q_slices[i].start for i in at])
         self._v = np.array([model.v_slices[i].start for i in at])
-        self._joints = [model.bodies[i].joint for i in at]
+        joints = [model.bodies[i].joint for i in at]
+        self._damping = np.array([joint.damping for joint in joints])
+        self._coulomb = np.array([joint.friction for joint in joints])
         servo = PostureSettings(control.object.bandwidth, control.object.damping_ratio)
         gains = posture_gains(servo)
         self._kp, self._kd = gains.proportional, gains.derivative
@@ -161,15 +163,14 @@ class FreeArms:
         error, rate = self.q - q, self.qd - qd
         a = self._qdd + self._kp * error + self._kd * rate
         wanted = self._inverse_dynamics(q, qd, a)
-        servo = (self.qd + self._kp / self._kd * error).tolist()
-        share, slow = self._friction.share, self._friction.velocity
-        wanted += friction_torque(self._joints, servo, share, slow)
+        wanted += self._friction_at(self.qd + self._kp / self._kd * error)
         for i, wrench in enumerate(self.wrenches):
             if wrench.any():
                 wanted += self._jacobian(i, q).T @ wrench
         if self._since == 0:
             self._left = self.last - wanted
-        wanted += float(FADE(min(self._since * self._period / _FADE_S, 1.0))) * self._left
+        if (u := self._since * self._period / _FADE_S) < 1.0:
+            wanted += value_at(FADE, u) * self._left
         self._since += 1
         wanted = np.clip(wanted, -self.effort, self.effort)
         self.last = within_rate(wanted, self.last, self._largest_change)
@@ -185,9 +186,7 @@ class FreeArms:
 
     def moving_torque(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the torque (na,) of a motion with free tools, friction included."""
-        share, slow = self._friction.share, self._friction.velocity
-        rubbing = friction_torque(self._joints, qd.tolist(), share, slow)
-        return self._inverse_dynamics(q, qd, qdd) + rubbing
+        return self._inverse_dynamics(q, qd, qdd) + self._friction_at(qd)
 
     def tool_wrenches(self, q: Array, torque: Array) -> Array:
         """Return the wrenches (k, 6) by the tools, in tool frames, that need a torque (na,)."""
@@ -204,6 +203,12 @@ class FreeArms:
     def _jacobian(self, arm: int, q: Array) -> Array:
         """Return the Jacobian (6, na) of an arm's tool, in the tool's axes."""
         return self._robot.jacobian(self._tools[arm], self._placed(q, self._q))[:, self._v]
+
+    def _friction_at(self, qd: Array) -> Array:
+        """Return the compensated friction (na,) at velocities (na,)."""
+        own = self._friction
+        found: Array = friction_at(self._damping, self._coulomb, qd, own.share, own.velocity)
+        return found
 
     def _inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
         v = self._v
@@ -244,7 +249,8 @@ class JointMove:
         """
         T = max(self.duration, 1e-9)
         u, later = (min(max(t / T, 0.0), 1.0) for t in (time, time + ahead))
-        s, rate, second = float(_LAW[0](u)), float(_LAW[1](u)) / T, float(_LAW[2](later)) / T**2
+        s, rate = value_at(_LAW[0], u), value_at(_LAW[1], u) / T
+        second = value_at(_LAW[2], later) / T**2
         return self._start + self._way * s, self._way * rate, self._way * second
 
 
@@ -272,4 +278,4 @@ class Lines:
         """Return the speeds (k,) at a time since the beginning [m/s]."""
         T = max(self.duration, 1e-9)
         u = min(max(time / T, 0.0), 1.0)
-        return self._moves * (self._length * float(_LAW[1](u)) / T)
+        return self._moves * (self._length * value_at(_LAW[1], u) / T)

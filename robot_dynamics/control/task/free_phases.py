@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.reference import TIME_LAWS
+from robot_dynamics.control.reference import TIME_LAWS, value_at
 from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
 from robot_dynamics.control.task.hands import PRESSES
 from robot_dynamics.control.task.joint_trajectory import (
@@ -285,7 +285,7 @@ class Grasp(FreePhase):
                 self._squeezed_at = now.time
             return False
         grown = min((now.time - self._squeezed_at) / own.squeeze_s, 1.0)
-        self.share = float(_QUINTIC(grown))
+        self.share = value_at(_QUINTIC, grown)
         arms.wrenches = self.share * self.squeeze.wrenches
         if now.time < self._squeezed_at + own.squeeze_s + SETTLE_S:
             return False
@@ -382,7 +382,7 @@ class Release(FreePhase):
         """See `TaskPhase`."""
         own, arms = self._settings, self._arms
         if now.time < own.open_s:
-            left = 1.0 - float(_QUINTIC(now.time / own.open_s))
+            left = 1.0 - value_at(_QUINTIC, now.time / own.open_s)
             self.share, arms.wrenches = left * self._begun, left * self._pressing
             return False
         self.share, arms.wrenches = 0.0, np.zeros_like(self._pressing)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
-from robot_dynamics.control.path_check import SPACING_S, PathProblem, PreflightError
+from robot_dynamics.control.path_check import SPACING_S, PathProblem, PreflightError, in_phase
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import SafetySettings
@@ -103,8 +103,8 @@ def rehearse(
             `HeldPhase.choose_resumed` has chosen.
 
     Raises:
-        PreflightError: If joints leave their limits on the way, or a held object cannot follow
-            its plan.
+        PreflightError: If joints leave their limits on the way, a held object cannot follow its
+            plan, or a time limit is shorter than its phase.
     """
     spacing = max(1, round(SPACING_S / period))
     count, row = 0, np.zeros(len(law.row(0)))
@@ -117,13 +117,15 @@ def rehearse(
         if isinstance(phase, HeldPhase):
             longest += phase.longest_s
             in_air = resumes and phase is phases[0]
-            if phase.begins or in_air:
+            starts = phase.begins or in_air
+            _require_time(phase, end if starts else lifted + phase.parts[0][0], period)
+            if starts:
                 if not in_air:
                     phase.held.begin_with_whole()
                 try:
                     held = phase.held.law.check_path(positions[-1])
                 except PreflightError as error:
-                    later = [one._replace(time=one.time + end) for one in error.problems]
+                    later = [_located(one, phase, phases, end) for one in error.problems]
                     raise PreflightError(later, "task") from None
                 times += (end + held.times[1:]).tolist()
                 positions += list(held.q[1:])
@@ -135,6 +137,7 @@ def rehearse(
             names += [phase.name] * int(np.sum(np.array(times[len(names) :]) <= last + 1e-9))
             continue
         phase.begin(Now(0.0, arms.q, arms.qd, None, arms.last))
+        _require_time(phase, end, period)
         longest += phase.longest_s
         count, over = 0, False
         while not over:
@@ -145,7 +148,8 @@ def rehearse(
             try:
                 over = phase.advance(now)
             except PhaseFailed as error:
-                raise PreflightError([PathProblem(end, phase.name, str(error))], "task") from None
+                problem = PathProblem(end, phase.name, in_phase(str(error), phase.name))
+                raise PreflightError([problem], "task") from None
             count += 1
             if count % spacing == 0 or over:
                 times.append(end + count * period)
@@ -154,7 +158,7 @@ def rehearse(
                 names.append(phase.name)
         end = times[-1]
     course, at = np.array(times), np.array(positions)
-    problems = list(_limit_problems(arms.system, safety, course, at))
+    problems = list(_limit_problems(arms.system, safety, course, at, names))
     if problems:
         raise PreflightError(problems, "task")
     plan = TaskPlan(course, np.array(rows), names, longest)
@@ -167,8 +171,38 @@ def rehearse(
     return Rehearsal(plan, motion)
 
 
+def _require_time(phase: TaskPhase, begin: float, period: float) -> None:
+    """Refuse a phase whose time limit [s] is shorter than planned."""
+    least = phase.planned_s + period
+    if not phase.longest_s >= least:
+        limit, expected = apart(phase.longest_s, least)
+        sentence = (
+            f"time_limit_s of the phase {phase.name!r} is {limit} s, expected at least {expected} "
+            "s, its planned duration."
+        )
+        raise PreflightError([PathProblem(begin, phase.name, sentence)], "task")
+
+
+def _located(
+    problem: PathProblem, first: HeldPhase, phases: Sequence[TaskPhase], begin: float
+) -> PathProblem:
+    """Return a problem on the path of a held object, with its phase and its time in the task.
+
+    Args:
+        problem: The problem, with its time on the path.
+        first: The phase with which the path begins.
+        phases: All phases.
+        begin: Time of the task at which the path begins [s].
+    """
+    held = [one for one in phases if isinstance(one, HeldPhase) and one.held is first.held]
+    time = problem.time - (first.held.law.reference.duration - first.held.duration)
+    phase = next((one for one in held if time <= one.parts[-1][1]), held[-1])
+    said = in_phase(problem.sentence, phase.name)
+    return problem._replace(time=problem.time + begin, sentence=said)
+
+
 def _limit_problems(
-    system: GraspSystem, safety: SafetySettings, times: Array, q: Array
+    system: GraspSystem, safety: SafetySettings, times: Array, q: Array, phases: Sequence[str]
 ) -> Iterator[PathProblem]:
     """Yield joints that leave their limits of position or velocity."""
     limits, names, units = system.limits, system.joint_names, system.joint_units
@@ -178,16 +212,16 @@ def _limit_problems(
     for j in np.flatnonzero(beyond.any(axis=0)):
         i = int(np.argmax(beyond[:, j]))
         would = outside(q[i, j], lower[j], upper[j], units[j])
-        yield PathProblem(float(times[i]), names[j], f"joint {names[j]!r} would be at {would}.")
+        said = in_phase(f"joint {names[j]!r} would be at {would}.", phases[i])
+        yield PathProblem(float(times[i]), names[j], said)
     most = limits["velocity"] * safety.velocity_fraction
     step = np.maximum(np.diff(times), 1e-9)
     rates = np.abs(np.diff(q, axis=0)) / step[:, None]
     for j in np.flatnonzero((rates > most).any(axis=0)):
         i = int(np.argmax(rates[:, j] > most[j]))
         fastest, allowed = apart(float(rates[:, j].max()), float(most[j]), digits=4)
-        yield PathProblem(
-            float(times[i]),
-            names[j],
+        said = (
             f"joint {names[j]!r} would have to move at up to {fastest} {units[j]}/s, expected at "
-            f"most {allowed} {units[j]}/s.",
+            f"most {allowed} {units[j]}/s."
         )
+        yield PathProblem(float(times[i]), names[j], in_phase(said, phases[i]))

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.recordings.phases import phase_figures
+from robot_dynamics.app.recordings.phases import phase_figures, recorded_phases
 from robot_dynamics.app.recordings.recording import Recording
 
 UNTURNED = [0.0, 0.0, 0.0, 1.0]
@@ -73,3 +73,15 @@ def test_a_task_that_ended_early_has_no_place():
     assert found["grasp_displacement_max_m"] is not None
     for name in ("release_displacement_max_m", "put_down_force_max_n", "place_error_m"):
         assert found[name] is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "ends"), [(slice(7, None), [2, 4, 6, 10]), (slice(0, 1), [2, 4])]
+)
+def test_rows_without_the_law_belong_to_the_phase_before(lost, ends):
+    """As a controller node records them after a fault; before its first step it is the first."""
+    kept = recording()
+    kept.columns["phase"][lost] = np.nan
+    found = recorded_phases(kept)
+    assert [one.end for one in found][: len(ends)] == ends
+    assert [one.name for one in found][: len(ends)] == [*NAMES][: len(ends)]

@@ -8,12 +8,13 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.runs.run import Preparation, make_plant, simulate
 from robot_dynamics.app.scenarios.cell import build_system, true_system
-from robot_dynamics.app.scenarios.laws import control_loop
+from robot_dynamics.app.scenarios.laws import control_loop, make_law
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.task.free_arms import FreeArms
 from robot_dynamics.control.task.wrench_observer import WrenchObserver
+from robot_dynamics.errors import ArgumentError
 
 FAST = (
     "task.0.approach={distance_m: 0.04, speed: 0.2, velocity_fraction: 0.6, on_failure: retreat}",
@@ -304,13 +305,43 @@ def test_a_lifted_object_is_put_back(run, prepared):
 @pytest.mark.slow
 def test_a_phase_has_a_time_limit():
     """After which the arms hold the object, as the default says."""
-    own = [*FAST, "task.2.lift={height_m: 0.03, unload_s: 0.2, time_limit_s: 0.8}"]
-    found = simulate("pick_and_place", overrides=own)
+    own = [*FAST, "task.2.lift={height_m: 0.03, unload_s: 0.2}"]
+    preparation = Preparation()
+    preparation.of(load_scenario("pick_and_place", own))[1]._phases[2].limit_s = 0.8
+    found = simulate("pick_and_place", overrides=own, preparation=preparation)
     said = "phase 3, lift: it took longer than its time limit of 0.8 s"
     assert any(said in one for one in found.report["failures"])
     height = found.recording["object_pose"][:, 2]
     assert 0.75 < height[-1] < 0.78
     assert np.ptp(height[-50:]) < 1e-6
+
+
+@pytest.mark.parametrize("at", [0, 3])  # a phase of free arms, and one of the held object
+def test_a_time_limit_shorter_than_planned_is_refused(prepared, at):
+    """By less than a control period: a phase may end one after its planned time."""
+    law, period = prepared.of(SCENARIO)[1], SCENARIO.control.period
+    phase = law._phases[at]
+    assert phase.limit_s is None
+    try:
+        phase.limit_s = phase.planned_s + 0.99 * period
+        said = f"time_limit_s of the phase '{phase.name}' is .*, expected at least"
+        with pytest.raises(PreflightError, match=said):
+            law._rehearsal(law._phases, np.array(HOME), SCENARIO.object_pose)
+        phase.limit_s = phase.planned_s + 1.01 * period
+        law._rehearsal(law._phases, np.array(HOME), SCENARIO.object_pose)
+    finally:
+        phase.limit_s = None
+
+
+def test_refusals_name_the_phase(prepared):
+    """A motion of the held object, and one of the tools before the grasps."""
+    system = prepared.of(SCENARIO)[0]
+    far = load_scenario(SCENARIO, ["task.3.carry.segments=[{duration_s: 0.1, move: [0.2, 0, 0]}]"])
+    with pytest.raises(PreflightError, match=r"task refused at .* s: in the phase 'carry' "):
+        make_law(far, system)
+    long = load_scenario(SCENARIO, ["task.0.approach.distance_m=0.5"])
+    with pytest.raises(ArgumentError, match=r"task.approach: distance_m is 0.5 m, .* singularity"):
+        make_law(long, system)
 
 
 def test_a_home_inside_the_object_is_refused(run, prepared):
