@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, binary_erosion, uniform_filter1d
 
 from robot_dynamics.arrays import Array
@@ -188,7 +187,7 @@ class PressedPlaneEquations:
             fits.append(fit)
         return fits[1], fits[0], x
 
-    def _samples(self, motion: RecordedMotion, touched: int) -> dict[str, Array]:
+    def _samples(self, motion: RecordedMotion, touched: int) -> dict[str, Any]:
         """Return the quantities of the equations that do not depend on the unknowns."""
         kinematics, k = self._kinematics, len(self._tools)
         filters = Filters(motion.period, self._cutoff)
@@ -227,7 +226,7 @@ class PressedPlaneEquations:
         }  # fmt: skip
 
     def _rows(
-        self, s: dict[str, Array], x: Array, least: float, filters: Filters
+        self, s: dict[str, Any], x: Array, least: float, filters: Filters
     ) -> tuple[Array, Array, Array]:
         """Return factors (M, 6, 10) and sides (M, 6) of low-passed equations about `x`.
 
@@ -248,7 +247,7 @@ class PressedPlaneEquations:
         steps = round(_SETTLE_S / filters.period)
         pushed = uniform_filter1d(np.nan_to_num(N), steps) > least
         touching = np.asarray(s["touched"] & pushed, dtype=bool)
-        pressing: NDArray[np.bool_] = binary_erosion(touching, iterations=steps)
+        pressing = np.array(binary_erosion(touching, iterations=steps), dtype=bool)
         sliding = pressing & (speed > _SLIDES)
         d = np.divide(v[:, :2], speed[:, None], where=sliding[:, None], out=np.zeros((count, 2)))
         for row, along, friction in ((3, d, mu), (4, d[:, ::-1] * [-1.0, 1.0], 0.0)):
@@ -270,13 +269,13 @@ class PressedPlaneEquations:
         mean_depth = np.abs(depth[pressing]).sum() / max(pressing.sum(), 1)
         sizes = self._sizes(s, mu, compliance, dissipation * mean_depth, filters)
         rows = filters.reduce(rows) / sizes[:, None]
-        known = np.isfinite(rows).all(axis=2)
-        rows[np.logical_not(known)] = 0.0
-        rows = rows[np.asarray(known.any(axis=1))]
+        known = ~np.isnan(rows.sum(axis=2))
+        rows[~known] = 0.0
+        rows = rows[known.any(axis=1)]
         return rows[..., :-1], rows[..., -1], np.tile(sizes, (len(rows), 1))
 
     def _sizes(
-        self, s: dict[str, Array], mu: float, compliance: float, retarded: float, filters: Filters
+        self, s: dict[str, Any], mu: float, compliance: float, retarded: float, filters: Filters
     ) -> Array:
         """Return standard deviations (6,) of the noise of low-passed rows.
 

@@ -180,7 +180,7 @@ def test_surfaces_that_are_not_pressed_are_refused(arms):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stiffness", [2e4, np.inf], ids=["soft", "rigid"])
+@pytest.mark.parametrize("stiffness", ["2.0e+4", ".inf"])
 def test_a_simulated_wall_is_found(stiffness):
     """Friction and stiffness of the plant's wall; of a rigid wall a bound of its stiffness."""
     segments = "[{duration_s: 1, move: [0.05, 0, 0]}, {duration_s: 1.2}, "
@@ -192,7 +192,7 @@ def test_a_simulated_wall_is_found(stiffness):
             "control.rate_hz=250",
             f"cell.surfaces.0.stiffness={stiffness}",
             f"reference.segments={segments}",
-            "reference.touches.0.until_s=4.9",
+            "reference.touches.0.until_s=5.025",
             "reference.touches.0.changes.0.time_s=1.5",
             "plant.sensors.position=1.0e-4",
             "plant.sensors.force=0.3",
@@ -203,6 +203,7 @@ def test_a_simulated_wall_is_found(stiffness):
     values = found.json["surfaces"]["wall"]
     friction, compliance = values["friction"], values["compliance_m_per_n"]
     assert abs(friction["value"] - 0.48) < 4.0 * friction["standard_deviation"] < 0.01
-    off = abs(compliance["value"] - 1.0 / stiffness)
+    rigid = stiffness == ".inf"
+    off = abs(compliance["value"] - (0.0 if rigid else 1.0 / float(stiffness)))
     assert off < 4.0 * compliance["standard_deviation"] < 0.2e-4
-    assert ("stiffness" in "".join(values["not_observable"])) == np.isinf(stiffness)
+    assert ("stiffness" in "".join(values["not_observable"])) == rigid

@@ -25,9 +25,9 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.identification.closed_chain import CellFrames, ClosedChain
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.signals import IdentificationError
 
-_SURE = 5.0  # standard deviations of an offset that drives have to correct
 _DIGITS = 9  # of poses in files
 
 
@@ -80,7 +80,7 @@ class FrameIdentification(IdentificationReport):
         units = self.cell.system.joint_units
         for name, unit, offset in zip(names, units, self.frames.offsets, strict=True):
             deviation = deviations.get(f"offset of {name} [{unit}]", np.inf)
-            if abs(offset) > _SURE * deviation:
+            if abs(offset) > SURE * deviation:
                 found.append(
                     f"joint {name!r} is {offset:.5f} +- {deviation:.5f} {unit} beyond its "
                     "measured position; expected no offset, by the calibration of its drive."

@@ -19,6 +19,7 @@ from robot_dynamics.app.identification.report_parts import (
     doubts,
     entry,
     line,
+    not_identified,
     quality,
     quality_words,
 )
@@ -27,11 +28,11 @@ from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material, dissipation
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.pressed_plane import MASS, PressedPlane
 from robot_dynamics.identification.signals import NothingToCorrectError
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
 
-_SURE = 5.0  # standard deviations of what is corrected or warned of
 _YIELDS = 3.0  # standard deviations of a compliance from which a surface yields
 _LEAST_PLACE, _LEAST_TILT = 1e-4, 1e-3  # m, rad: smaller errors of a place are not corrected
 _LEAST_SHARE = 0.02  # smaller errors of friction and compliance, over them, are not corrected
@@ -69,9 +70,7 @@ class SurfaceIdentification(IdentificationReport):
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
-        found = [
-            f"surface {one!r} was not identified: {why}." for one, why in self.excluded.items()
-        ]
+        found = not_identified("surface", self.excluded)
         described = float(self.cell.system.model.bodies[self.cell.system.object_body].inertia.mass)
         for name, plane in self.planes.items():
             causes = "a surface that is not plane, friction that depends on speed, base placements"
@@ -79,7 +78,7 @@ class SurfaceIdentification(IdentificationReport):
             found += doubts(plane.place, f" of the place of surface {name!r}", causes)
             at = plane.force.names.index(MASS)
             mass, deviation = plane.force.values[at], plane.force.deviations[at]
-            if abs(mass - described) > _SURE * deviation:
+            if abs(mass - described) > SURE * deviation:
                 found.append(
                     f"the object weighs {mass:.3f} +- {deviation:.3f} kg; expected "
                     f"{described:.3f} kg, by its description: identify the payload."
@@ -165,7 +164,7 @@ class SurfaceIdentification(IdentificationReport):
             if yields is not None and _differs(yields) and yields["value"] > 0.0:
                 changes[f"cell.surfaces.{at}.stiffness"] = round(1.0 / yields["value"], 3)
             least = np.array([_LEAST_PLACE, _LEAST_TILT, _LEAST_TILT])
-            sure = np.maximum(_SURE * plane.place.deviations[:3], least)
+            sure = np.maximum(SURE * plane.place.deviations[:3], least)
             if (np.abs(plane.place.values[:3]) > sure).any():
                 frame = pose_matrix(surfaces[at]) @ _moved(plane)
                 changes[f"cell.surfaces.{at}"] = pose_values(frame)
@@ -233,4 +232,4 @@ def _moved(plane: PressedPlane) -> Array:
 def _differs(one: dict[str, float]) -> bool:
     """Return whether an entry differs from the description beyond its deviation."""
     off = abs(one["value"] - one["before"])
-    return off > max(_SURE * one["standard_deviation"], _LEAST_SHARE * one["before"])
+    return off > max(SURE * one["standard_deviation"], _LEAST_SHARE * one["before"])
