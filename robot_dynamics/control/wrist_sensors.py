@@ -16,6 +16,9 @@ from robot_dynamics.manipulation.wrist_sensors import SensorFrames, ToolWeights
 from robot_dynamics.model import pose_of
 
 _HELD = 0.5  # of the object's weight, within which what sensors carry together is the object
+# A force along gravity counts as an object up to so many times as heavy; its part across gravity
+# is smaller than this part of it.
+_HEAVIEST, _UPRIGHT = 4.0, 0.1
 
 
 class WristSensors:
@@ -81,9 +84,14 @@ class WristSensors:
             tool = pose_of(loop.predecessor_placement.compose(X0[loop.predecessor]))
             carried += tool[:3, :3] @ wrench[3:]
         heavy = float(np.linalg.norm(weight))
-        if heavy > 0.0 and np.linalg.norm(carried - weight) < _HELD * heavy:
+        if heavy == 0.0:
+            return
+        along = float(carried @ weight) / heavy
+        upright = np.linalg.norm(carried - along * weight / heavy) < _UPRIGHT * along
+        heavier = upright and _HELD * heavy < along < _HEAVIEST * heavy
+        if heavier or np.linalg.norm(carried - weight) < _HELD * heavy:
             raise SafetyError(
                 f"taring refused: the wrist sensors carry {np.linalg.norm(carried):.3g} N "
                 f"together, and the object weighs {heavy:.3g} N; expected sensors that carry "
-                "nothing but their tools, before the grasp."
+                "nothing but the tools of `sensor_tool`, before the grasp."
             )

@@ -14,6 +14,8 @@ from robot_dynamics.arrays import Array
 
 #: A parameter is observable if the data reduce its prior standard deviation to this part.
 OBSERVED = 0.3
+#: Standard deviations by which a value that is corrected or warned of differs from the described.
+SURE = 5.0
 _REJECTED = 5.0  # standard deviations of a residual row
 _ROUNDS = 3  # of rejection
 _HELD_OUT = 0.25  # part of the rows that verifies

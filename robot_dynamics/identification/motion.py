@@ -73,22 +73,25 @@ class RecordedMotion:
         torque: Joint torques at the same times (N, na) [N m or N]; None if unknown.
         wrenches: Wrenches of the wrist sensors (N, k, 6) in tool frames, by the arm on what it
             holds, moment first [N m, N]; None if unknown.
+        touched: 1 for each surface function that the object touches (N, C); None if unknown.
     """
 
     period: float
     q: Array
     torque: Array | None
     wrenches: Array | None
+    touched: Array | None = None
 
     def pieces(self) -> list[RecordedMotion]:
         """Return the motion in pieces of ten seconds at 500 Hz, which bounds memory."""
-        found = []
-        for first in range(0, len(self.q), _PIECE):
-            own = slice(first, first + _PIECE)
-            torque = None if self.torque is None else self.torque[own]
-            wrenches = None if self.wrenches is None else self.wrenches[own]
-            found.append(RecordedMotion(self.period, self.q[own], torque, wrenches))
-        return found
+        signals = (self.q, self.torque, self.wrenches, self.touched)
+        return [
+            RecordedMotion(
+                self.period,
+                *(None if one is None else one[first : first + _PIECE] for one in signals),  # type: ignore[arg-type]
+            )
+            for first in range(0, len(self.q), _PIECE)
+        ]
 
 
 class ToolMotion(NamedTuple):

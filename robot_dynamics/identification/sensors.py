@@ -30,7 +30,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.regressor import PER_BODY
 from robot_dynamics.identification.held_object import WRENCH_AXES
-from robot_dynamics.identification.least_squares import Fit, held_out_split, solve
+from robot_dynamics.identification.least_squares import SURE, Fit, held_out_split, solve
 from robot_dynamics.identification.motion import (
     PARAMETERS,
     ArmKinematics,
@@ -52,7 +52,6 @@ _BIASES = tuple(f"bias {axis}" for axis in WRENCH_AXES)
 _MASS, _RADIUS, _TURN, _SCALE = 3.0, 0.1, 1.0, 1.0
 _BIAS: Array = np.array([5.0] * 3 + [50.0] * 3)
 _ROUNDS = 6  # of the Gauss-Newton iteration
-_SURE = 5.0  # standard deviations by which axes that are corrected differ from the described ones
 _LEAST_TURN = np.radians(1.0)  # smaller errors of axes are not corrected
 _BETTER = 100.0  # decrease of the sum of squares that decides between axes
 _SEEN = 3.0  # standard deviations of its mass from which a tool is there
@@ -176,7 +175,7 @@ class FreeArm:
         turn = -Rotation.from_matrix(axes.R).as_rotvec()  # of the axes: R^T
         deviations = free.deviations[:3]
         turned = bool(
-            np.linalg.norm(turn) > _LEAST_TURN and (np.abs(turn) > _SURE * deviations).any()
+            np.linalg.norm(turn) > _LEAST_TURN and (np.abs(turn) > SURE * deviations).any()
         )
         if not turned:
             axes, turn = _Axes(axes.s, np.eye(3)), np.zeros(3)

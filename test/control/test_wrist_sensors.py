@@ -128,14 +128,17 @@ def test_taring_is_refused_while_the_object_is_held():
         loop.tare(measured.q, empty)
 
 
-def test_half_to_one_and_a_half_of_the_weight_counts_as_the_object():
-    """Less than half of its weight is an offset, as is more than one and a half of it."""
+def test_half_to_four_times_the_weight_counts_as_the_object():
+    """Other sums are offsets: smaller and larger ones, and from 1.5 times on inclined ones."""
     loop, _, measured = begun()
-    for part in (0.495, 1.505):
-        loop.tare(measured.q, part * measured.wrenches)
-    for part in (0.505, 1.495):
+    side = np.zeros((2, 6))
+    side[0, 5] = 1.0  # into the object, across gravity
+    for part, across in ((0.495, 0.0), (4.02, 0.0), (2.0, 0.102)):
+        loop.tare(measured.q, part * (measured.wrenches + 98.1 * across * side))
+    for part, across in ((0.505, 0.0), (3.98, 0.0), (2.0, 0.098)):
         with pytest.raises(SafetyError, match="taring refused"):
-            loop.tare(measured.q, part * measured.wrenches)
+            loop.tare(measured.q, part * (measured.wrenches + 98.1 * across * side))
+
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((3, 6)), np.full((2, 6), np.nan)])

@@ -20,16 +20,17 @@ def add_identify(commands: Any) -> None:
     """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "identify",
-        help="identify payload, arms, drives, wrist sensors or frames from recordings",
+        help="identify payload, arms, drives, wrist sensors, frames or surfaces from recordings",
         description="Identify the object that the arms hold: mass, centre of mass and inertia, by "
         "joint torques, wrenches of wrist sensors, or both. Or the arms: links, friction and "
         "rotors by joint torques where they move free. Or the drives: torque constant and sign "
         "of each joint, and delay. Or the wrist sensors: bias, tool and "
         "axes where the arms move free, and scale where they hold an object of known mass. Or "
         "frames: base placements and grasps by joint positions while the arms hold the object; "
-        "offsets: offsets of joints as well. Prints each value with its standard deviation, and "
-        "the parameters that are not observable. Ends with status 2, and writes nothing, if the "
-        "recording is of other arms or does not determine the masses.",
+        "offsets: offsets of joints as well. Or surfaces: friction, stiffness and place of planes "
+        "by wrist sensors while the object presses and wipes them. Prints each value with its "
+        "standard deviation, and the parameters that are not observable. Ends with status 2, and "
+        "writes nothing, if the recording is of other arms or does not determine the masses.",
     )
     parser.add_argument(
         "files", nargs="+", type=place, metavar="RECORDING", help=".npz, .mcap, bag or run folder"
@@ -41,7 +42,7 @@ def add_identify(commands: Any) -> None:
     )
     parser.add_argument(
         "--what",
-        choices=("payload", "arms", "drives", "sensors", "frames", "offsets"),
+        choices=("payload", "arms", "drives", "sensors", "frames", "offsets", "surfaces"),
         default="payload",
         help="parameters to identify (default: %(default)s)",
     )

@@ -28,6 +28,7 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.identification.drives import ArmDrives, constants_at_start
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.motion import Noise
 from robot_dynamics.identification.sensors import FreeArm, WristSensor
 from robot_dynamics.identification.signals import Filters, IdentificationError
@@ -36,7 +37,6 @@ from robot_dynamics.robot import Robot
 
 _UNEXPLAINED = 0.02  # largest torque that description and drives do not explain, over the limit
 _FRICTION = 0.05  # largest Coulomb friction beyond the description, over the effort limit
-_SURE = 5.0  # standard deviations of an error of a sensor
 _FORCE, _MOMENT = 1.0, 0.1  # largest bias of a wrist sensor that is not tared [N, N m]
 _MASS = 0.05  # largest error of the mass of a tool [kg]
 _PLACE_MM, _ANGLE = 1.0, 0.1  # largest displacement [mm] and rotation [degrees] of a base
@@ -254,7 +254,7 @@ def _sensor(one: WristSensor, arm: Arm) -> CellCheck:
         _SENSOR,
         f"a tool of {mass:.3f} +- {deviation:.3f} kg, {axes}",
         described,
-        wrong=bool(abs(mass - arm.sensor_tool_mass) > max(_SURE * deviation, _MASS)),
+        wrong=bool(abs(mass - arm.sensor_tool_mass) > max(SURE * deviation, _MASS)),
         remedy="state it as sensor_tool, or correct the scale of the sensor",
     )
 
@@ -262,7 +262,7 @@ def _sensor(one: WristSensor, arm: Arm) -> CellCheck:
 def _bias(one: WristSensor, *, tared: bool) -> CellCheck:
     bias, deviations = one.bias
     moment, force = np.linalg.norm(bias[:3]), np.linalg.norm(bias[3:])
-    sure = bool((np.abs(bias) > _SURE * deviations).any())
+    sure = bool((np.abs(bias) > SURE * deviations).any())
     return judged(
         one.arm,
         "sensor bias",
@@ -293,7 +293,7 @@ def check_bases(
         place, angle = 1e3 * np.linalg.norm(x[:3]), np.degrees(np.linalg.norm(x[3:]))
         of_place, of_angle = 1e3 * deviations[:3].max(), np.degrees(deviations[3:].max())
         wrong = bool(
-            place > max(_PLACE_MM, _SURE * of_place) or angle > max(_ANGLE, _SURE * of_angle)
+            place > max(_PLACE_MM, SURE * of_place) or angle > max(_ANGLE, SURE * of_angle)
         )
         if not wrong and hidden & {fit.names[i] for i in at}:
             reason = "the held object turned too little: about two axes by 20 degrees or more"

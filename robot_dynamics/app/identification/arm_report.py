@@ -16,6 +16,7 @@ from robot_dynamics.app.identification.report_parts import (
     ScenarioCorrection,
     doubts,
     entry,
+    not_identified,
     quality,
     quality_words,
 )
@@ -23,6 +24,7 @@ from robot_dynamics.app.identification.urdf_values import JointValues, UrdfText
 from robot_dynamics.app.pictures.figures import BLUE, GREY, INK, write_figure
 from robot_dynamics.app.scenarios.cell import placed_robots
 from robot_dynamics.identification.arm_links import ArmEquations, ArmLinks
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.motion import PARAMETERS, RecordedMotion
 from robot_dynamics.identification.signals import IdentificationError
 from robot_dynamics.wording import EFFORT_UNITS
@@ -50,7 +52,7 @@ class ArmIdentification(IdentificationReport):
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
-        found = [f"arm {name!r} was not identified: {why}." for name, why in self.excluded.items()]
+        found = not_identified("arm", self.excluded)
         for name, (_, links) in self.arms.items():
             causes = "compliance, loads, torque constants"
             found += doubts(links.fit, f" of arm {name!r}", causes)
@@ -74,7 +76,7 @@ class ArmIdentification(IdentificationReport):
                     for joint, value, deviation in zip(
                         links.joints, values, deviations, strict=True
                     )
-                    if value < -5.0 * deviation
+                    if value < -SURE * deviation
                 ]
         return found
 

@@ -16,11 +16,13 @@ from robot_dynamics.app.identification.report_parts import (
     IdentificationReport,
     ScenarioCorrection,
     doubts,
+    not_identified,
     quality,
     quality_words,
 )
 from robot_dynamics.app.pictures.figures import BLUE, INK, write_figure
 from robot_dynamics.identification.drives import ArmDrives
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.signals import IdentificationError, NothingToCorrectError
 from robot_dynamics.wording import EFFORT_UNITS
 
@@ -28,7 +30,6 @@ from robot_dynamics.wording import EFFORT_UNITS
 LEAST_CONSTANT = 0.05
 #: Largest standard deviation of a torque constant that is determined.
 DETERMINED = 0.15
-_SURE = 5.0  # standard deviations of a constant or delay that is reported as wrong
 _SIGN = 3.0  # standard deviations from zero of a constant whose sign is determined
 
 
@@ -55,7 +56,7 @@ class DriveIdentification(IdentificationReport):
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt drives or the result, one sentence each."""
-        found = [f"arm {name!r} was not identified: {why}." for name, why in self.excluded.items()]
+        found = not_identified("arm", self.excluded)
         for name, drives in self.arms.items():
             found += wrong_constants(drives).values()
             found += doubts(drives.fit, f" of arm {name!r}", "links, payload, friction")
@@ -205,7 +206,7 @@ def wrong_constants(drives: ArmDrives) -> dict[str, str]:
                 f"joint {joint!r} gives {k:.3f} +- {deviation:.3f} times the commanded torque; "
                 "expected 1: torque and position have opposite signs."
             )
-        elif abs(k - 1.0) > max(_SURE * deviation, LEAST_CONSTANT):
+        elif abs(k - 1.0) > max(SURE * deviation, LEAST_CONSTANT):
             found[joint] = (
                 f"joint {joint!r} gives {k:.3f} +- {deviation:.3f} times the commanded torque; "
                 "expected 1: correct the torque constant of its drive, or the description of its "
@@ -217,7 +218,7 @@ def wrong_constants(drives: ArmDrives) -> dict[str, str]:
 def is_other_delay(drives: ArmDrives, stated_s: float, period: float) -> bool:
     """Return whether the delay differs from the stated one by more than a control period."""
     delay, deviation = drives.delay
-    return abs(delay - stated_s) > max(_SURE * deviation, period)
+    return abs(delay - stated_s) > max(SURE * deviation, period)
 
 
 def _value(value: float, deviation: float) -> dict[str, float]:

@@ -25,9 +25,9 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.identification.closed_chain import CellFrames, ClosedChain
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.signals import IdentificationError
 
-_SURE = 5.0  # standard deviations of an offset that drives have to correct
 _DIGITS = 9  # of poses in files
 
 
@@ -80,7 +80,7 @@ class FrameIdentification(IdentificationReport):
         units = self.cell.system.joint_units
         for name, unit, offset in zip(names, units, self.frames.offsets, strict=True):
             deviation = deviations.get(f"offset of {name} [{unit}]", np.inf)
-            if abs(offset) > _SURE * deviation:
+            if abs(offset) > SURE * deviation:
                 found.append(
                     f"joint {name!r} is {offset:.5f} +- {deviation:.5f} {unit} beyond its "
                     "measured position; expected no offset, by the calibration of its drive."
@@ -93,11 +93,11 @@ class FrameIdentification(IdentificationReport):
         frames, scenario = self.frames, self.cell.scenario
         fit = frames.fit
         robots = [
-            {"prefix": one.prefix, **_pose(pose)}
+            {"prefix": one.prefix, **pose_values(pose)}
             for one, pose in zip(scenario.cell.robots, frames.bases, strict=True)
         ]
         grasps = {
-            arm.name: _pose(pose)
+            arm.name: pose_values(pose)
             for arm, pose in zip(scenario.cell.arms, frames.grasps, strict=True)
         }
         return {
@@ -179,20 +179,21 @@ class FrameIdentification(IdentificationReport):
         for sentence in self._offset_joints:
             raise IdentificationError(sentence)
         changes: dict[str, Any] = {
-            f"cell.robots.{j}": _pose(self.frames.bases[j]) for j in self.equations.free_robots
+            f"cell.robots.{j}": pose_values(self.frames.bases[j])
+            for j in self.equations.free_robots
         }
         for i, grasp in enumerate(self.frames.grasps):
-            changes[f"cell.arms.{i}.grasp"] = _pose(grasp)
+            changes[f"cell.arms.{i}.grasp"] = pose_values(grasp)
             if self.plant is not None:
                 arm = self.plant.cell.arms[i]
                 true = pose_matrix(arm.grasp)
                 if arm.name in self.plant.plant.grasp_error:
                     true = true @ pose_matrix(self.plant.plant.grasp_error[arm.name])
-                changes[f"plant.grasp_error.{arm.name}"] = _pose(np.linalg.inv(grasp) @ true)
+                changes[f"plant.grasp_error.{arm.name}"] = pose_values(np.linalg.inv(grasp) @ true)
         return ScenarioCorrection(changes)
 
 
-def _pose(pose: Array) -> dict[str, list[float]]:
+def pose_values(pose: Array) -> dict[str, list[float]]:
     """Return a pose (4, 4) as keys of a scenario."""
     rpy = rpy_of_rotation(pose[:3, :3])
     return {

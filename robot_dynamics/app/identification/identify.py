@@ -24,6 +24,10 @@ from robot_dynamics.app.identification.inputs import (
 from robot_dynamics.app.identification.payload_report import PayloadIdentification, plant_object
 from robot_dynamics.app.identification.report_parts import LARGEST_FACTOR
 from robot_dynamics.app.identification.sensor_report import SensorIdentification
+from robot_dynamics.app.identification.surface_report import (
+    SurfaceIdentification,
+    described_plane,
+)
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.recordings.recording_files import load_recording
 from robot_dynamics.app.scenarios.cell import placed_robots, pose_matrix
@@ -36,6 +40,7 @@ from robot_dynamics.identification.drives import ArmDrives, DriveEquations
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.least_squares import Fit
 from robot_dynamics.identification.motion import Noise, sensor_tools
+from robot_dynamics.identification.pressed_plane import PressedPlane, PressedPlaneEquations
 from robot_dynamics.identification.sensors import FreeArm, held_scales
 from robot_dynamics.identification.signals import IdentificationError
 from robot_dynamics.manipulation.system import Arm
@@ -44,13 +49,14 @@ from robot_dynamics.robot import Robot
 #: Cut-off frequency of the low-pass [Hz], well above that of motions of arms.
 CUTOFF = 5.0
 #: Parameters to identify.
-What = Literal["payload", "arms", "drives", "sensors", "frames", "offsets"]
+What = Literal["payload", "arms", "drives", "sensors", "frames", "offsets", "surfaces"]
 Identification = (
     PayloadIdentification
     | ArmIdentification
     | DriveIdentification
     | SensorIdentification
     | FrameIdentification
+    | SurfaceIdentification
 )
 
 # Largest disagreement of arms about the object that frames correct [m, rad].
@@ -129,6 +135,17 @@ def identify(
 ) -> FrameIdentification: ...
 
 
+@overload
+def identify(
+    recordings: Recording | str | Path | Iterable[Recording | str | Path],
+    scenario: Scenario | str | Path | None = None,
+    *,
+    what: Literal["surfaces"],
+    noise: Noise | None = None,
+    cutoff: float = CUTOFF,
+) -> SurfaceIdentification: ...
+
+
 def identify(
     recordings: Recording | str | Path | Iterable[Recording | str | Path],
     scenario: Scenario | str | Path | None = None,
@@ -150,6 +167,8 @@ def identify(
       measurement, from commanded torques in samples in which the arms move free.
     - "frames": base placements and grasps from joint positions while the arms hold the object.
     - "offsets": the same, and offsets of the joints' positions.
+    - "surfaces": friction, stiffness and place of planes from wrenches of wrist sensors while the
+      arms press and wipe them with the object.
 
     Args:
         recordings: Recordings of runs, or their files.
@@ -351,12 +370,47 @@ def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
     )
     frames = equations.identify([one.motion for one in inputs])
     _require_explained(frames.fit, "base placement or grasp")
-    plant = (
-        scenario_of_text(str(recordings[0].get("scenario_text")))
-        if "applied_torque" in recordings[0]
-        else None
-    )
-    return FrameIdentification(cell, frames, equations, inputs, plant)
+    return FrameIdentification(cell, frames, equations, inputs, _plant_of(recordings[0]))
+
+
+def _surfaces(given: _Given) -> SurfaceIdentification:
+    recordings, cell, _, noise, cutoff, _ = given
+    inputs = inputs_of(recordings, cell, "wrenches", touching=True)
+    motions = [one.motion for one in inputs]
+    planes: dict[str, PressedPlane] = {}
+    excluded, first = {}, 0
+    for surface in cell.scenario.cell.surfaces:
+        row, first = first, first + surface.rows
+        if surface.kind != "plane":
+            excluded[surface.name] = f"it is a {surface.kind}, expected a plane"
+            continue
+        equations = PressedPlaneEquations(
+            cell.kinematics,
+            cell.grasps,
+            pose_matrix(surface),
+            pose_matrix(surface.part)[:3, 3],
+            described_plane(surface),
+            noise,
+            cutoff,
+        )
+        try:
+            plane = equations.identify(motions, row)
+        except IdentificationError as error:
+            excluded[surface.name] = str(error)
+            continue
+        _require_explained(plane.force, f"surface {surface.name!r}")
+        planes[surface.name] = plane
+    if not planes:
+        reasons = " and ".join(f"surface {name!r}: {why}" for name, why in excluded.items())
+        raise IdentificationError(f"{reasons or 'the scenario has no surface, expected a plane'}.")
+    return SurfaceIdentification(cell, planes, inputs, excluded, _plant_of(recordings[0]))
+
+
+def _plant_of(recording: Recording) -> Scenario | None:
+    """Return the scenario of a simulated plant; None of real arms."""
+    if "applied_torque" not in recording:
+        return None
+    return scenario_of_text(str(recording.get("scenario_text")))
 
 
 def _require_explained(fit: Fit, what: str) -> None:
@@ -380,4 +434,5 @@ _KINDS: dict[str, Callable[[_Given], Identification]] = {
     "drives": _drives,
     "frames": _frames,
     "offsets": partial(_frames, offsets=True),
+    "surfaces": _surfaces,
 }

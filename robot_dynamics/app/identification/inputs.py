@@ -118,11 +118,10 @@ def input_of(
     source: Source | Literal["positions", "commands"],
     *,
     held: bool = True,
+    touching: bool = False,
     allowed: tuple[float, float] = (_GAP, _TURN),
 ) -> Input:
     """Return the samples of a recording in which the arms hold the object, or move free.
-
-    Samples in which the object touches a surface are left out.
 
     Args:
         recording: The recording.
@@ -130,6 +129,8 @@ def input_of(
         source: Measurements that are needed; commands are torques as they would act without
             delay.
         held: Whether the arms hold the object; else they have let it go for a second.
+        touching: Whether samples in which the object touches surfaces are used too, with the
+            column `touched`.
         allowed: Largest disagreement of arms about the object that they hold [m, rad].
 
     Raises:
@@ -146,7 +147,16 @@ def input_of(
     wrenches = None
     if source in ("wrenches", "both"):
         wrenches = _column(recording, "grasp_wrench", 6 * k)
-    used = samples_of(recording, held=held)
+    touched = None
+    if touching:
+        if "touched" not in recording:
+            raise IdentificationError(
+                "the recording has no column 'touched'; expected one of a controller that presses "
+                "the object on a surface."
+            )
+        width = np.asarray(recording["touched"]).reshape(len(recording), -1).shape[1]
+        touched = _column(recording, "touched", width)
+    used = samples_of(recording, held=held, touching=touching)
     if not used.any():
         raise IdentificationError(
             f"the arms never {'hold the object in the air' if held else 'move free'}; expected a "
@@ -173,6 +183,7 @@ def input_of(
         signals[0],
         None if torque is None else signals[1],
         None if wrenches is None else signals[-1].reshape(-1, k, 6),
+        None if touched is None else _evenly(touched, recording[TICK]),
     )
     _require_motion(motion.q, system)
     if held:
@@ -186,6 +197,7 @@ def inputs_of(
     source: Source | Literal["positions", "commands"],
     *,
     held: bool = True,
+    touching: bool = False,
     allowed: tuple[float, float] = (_GAP, _TURN),
     used: Sequence[bool] | None = None,
 ) -> list[Input]:
@@ -196,6 +208,7 @@ def inputs_of(
         cell: Their cell.
         source: See `input_of`.
         held: See `input_of`.
+        touching: See `input_of`.
         allowed: See `input_of`.
         used: Whether each recording is used; all by default.
 
@@ -206,7 +219,11 @@ def inputs_of(
     for i, recording in enumerate(recordings):
         if used is None or used[i]:
             try:
-                found.append(input_of(recording, cell, source, held=held, allowed=allowed))
+                found.append(
+                    input_of(
+                        recording, cell, source, held=held, touching=touching, allowed=allowed
+                    )
+                )
             except IdentificationError as error:
                 if len(recordings) == 1:
                     raise
@@ -256,8 +273,14 @@ def _shifted(values: Array, by: int) -> Array:
     return found
 
 
-def samples_of(recording: Recording, *, held: bool) -> NDArray[np.bool_]:
-    """Return in which samples (N,) the arms hold the object in the air, or move free."""
+def samples_of(recording: Recording, *, held: bool, touching: bool = False) -> NDArray[np.bool_]:
+    """Return in which samples (N,) the arms hold the object, or move free.
+
+    Args:
+        recording: The recording.
+        held: Whether they hold it.
+        touching: Whether samples in which it touches surfaces count too.
+    """
     count = len(recording)
     if "holding" in recording:
         holding = np.asarray(np.nan_to_num(recording["holding"].ravel()) > 0.0)
@@ -266,7 +289,7 @@ def samples_of(recording: Recording, *, held: bool) -> NDArray[np.bool_]:
     if not held:
         near = round(_LET_GO_S / float(recording.get("period_s")))
         return ~binary_dilation(holding, iterations=near)
-    if "touched" in recording:
+    if "touched" in recording and not touching:
         holding &= ~(np.nan_to_num(recording["touched"].reshape(count, -1)) > 0.0).any(axis=1)
     return holding
 

@@ -148,6 +148,16 @@ def quality_words(fit: Fit, outliers: int) -> str:
     )
 
 
+def not_identified(what: str, excluded: dict[str, str]) -> list[str]:
+    """Return why some of the cell was not identified, one sentence each.
+
+    Args:
+        what: What they are, "arm" or "surface".
+        excluded: Reason by the name.
+    """
+    return [f"{what} {name!r} was not identified: {why}." for name, why in excluded.items()]
+
+
 def doubts(fit: Fit, what: str, causes: str) -> list[str]:
     """Return reasons to doubt a fit, one sentence each.
 

@@ -24,11 +24,10 @@ from robot_dynamics.app.identification.report_parts import (
 from robot_dynamics.app.pictures.figures import INK, XYZ, write_figure
 from robot_dynamics.arrays import Array
 from robot_dynamics.identification.held_object import WRENCH_AXES
-from robot_dynamics.identification.least_squares import Fit
+from robot_dynamics.identification.least_squares import SURE, Fit
 from robot_dynamics.identification.sensors import WristSensor
 from robot_dynamics.identification.signals import IdentificationError, NothingToCorrectError
 
-_SURE = 5.0  # standard deviations of a bias or scale that is corrected
 _LEAST_SCALE = 0.02  # smaller errors of scales are not corrected
 _FROZEN = 1e-3  # residual over noise of readings that do not change
 
@@ -88,7 +87,7 @@ class SensorIdentification(IdentificationReport):
                     "or other axes of its driver."
                 )
         for name, scale, deviation in self._scales:
-            if abs(scale - 1.0) > max(_SURE * deviation, _LEAST_SCALE):
+            if abs(scale - 1.0) > max(SURE * deviation, _LEAST_SCALE):
                 yield (
                     f"the sensor of arm {name!r} measures {scale:.3f} +- {deviation:.3f} times "
                     "the wrench; expected 1: correct the scale of its driver or the object's mass."
@@ -277,4 +276,4 @@ class SensorIdentification(IdentificationReport):
 
 
 def _biased(bias: Array, deviations: Array) -> bool:
-    return bool((np.abs(bias) > _SURE * deviations).any())
+    return bool((np.abs(bias) > SURE * deviations).any())
