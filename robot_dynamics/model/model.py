@@ -432,7 +432,7 @@ class Model:
             kept.add("placement_distances")
         same_friction = changed.joint_friction == self.joint_friction
         if same_friction and {*inertia, *before, *after} <= self.variable:
-            kept.add("structure_key")
+            vars(changed)["structure_key"] = self.structure_key  # computed once for all variants
         # Properties that depend on the structure alone are kept.
         vars(changed).update((name, vars(self)[name]) for name in kept & vars(self).keys())
         return changed

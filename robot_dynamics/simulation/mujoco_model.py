@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
@@ -609,6 +608,8 @@ def damping_ratio(restitution: float) -> float:
     largest = 1.0 - 1e-6
     if restitution <= kept(largest):
         return 1.0
+    from scipy.optimize import brentq  # here, because importing it delays every start
+
     return float(brentq(lambda z: kept(z) - restitution, 0.0, largest))
 
 

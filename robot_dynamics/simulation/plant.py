@@ -243,10 +243,11 @@ class ScenePlant(Plant):
             if carried not in engines:
                 own = replace(scene, system=with_payloads(system, carried)) if carried else scene
                 engines[carried] = engine(own, self.start, period, settings)
-                engines[carried].begin()  # it has all its parts from then on
         #: By the control period from which on each takes over the state of the one before.
         self._engines = {tick: engines[carried] for tick, carried in schedule}
-        made = self._engines[0]
+        made, *others = engines.values()  # without payloads there is one
+        for other in others:
+            other.begin()  # it has all its parts from then on; `reset` begins with the first
         structure = repr((type(made).__name__, *system.model.joint_names)).encode()
         super().__init__(made, system.model, period, structure)
         self._torques = na

@@ -20,7 +20,6 @@ from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.scenario import scenario_of_text
@@ -118,6 +117,8 @@ def _shortest(slopes: Array, way: Array) -> Array:
     """Return the shortest x with slopes x >= way (Lawson and Hanson 1974, section 23.4)."""
     goal, size = np.append(np.zeros(slopes.shape[1]), 1.0), np.linalg.norm(way)
     A = np.vstack([slopes.T, way / size])
+    from scipy.optimize import nnls  # here, because importing it delays every start
+
     multipliers, _ = nnls(A, goal)
     rest = A @ multipliers - goal
     return np.asarray(-size * rest[:-1] / rest[-1])

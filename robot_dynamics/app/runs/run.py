@@ -9,6 +9,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,24 +154,27 @@ class Preparation:
         self._law: tuple[Any, ControlLaw] | None = None
         self._clearances: tuple[Any, Clearances] | None = None
 
-    def of(self, scenario: Scenario) -> tuple[GraspSystem, ControlLaw]:
-        """Return arms and object as the controller believes them, and the law, at its start."""
+    def system(self, scenario: Scenario) -> GraspSystem:
+        """Return arms and object as the controller believes them."""
         if self._system is None or self._system[0] != scenario.cell:
             self._system = scenario.cell, build_system(scenario)
-        system = self._system[1]
+        return self._system[1]
+
+    def law(self, scenario: Scenario) -> ControlLaw:
+        """Return the law, at its start."""
         believed = (
             scenario.cell, scenario.control, scenario.safety, scenario.reference, scenario.task
         )  # fmt: skip
         if self._law is None or self._law[0] != believed:
             self._law = None  # should the next one be refused
-            self._law = believed, make_law(scenario, system)
-        return system, copy.copy(self._law[1])  # a copy: a law keeps what it senses in a run
+            self._law = believed, make_law(scenario, self.system(scenario))
+        return copy.copy(self._law[1])  # a copy: a law keeps what it senses in a run
 
-    def clearances(self, scenario: Scenario, system: GraspSystem) -> Clearances:
-        """Return the distances that are checked, of a system of `of`."""
+    def clearances(self, scenario: Scenario) -> Clearances:
+        """Return the distances that are checked."""
         checked = scenario.cell, scenario.safety, scenario.task
         if self._clearances is None or self._clearances[0] != checked:
-            self._clearances = checked, Clearances(scenario, system)
+            self._clearances = checked, Clearances(scenario, self.system(scenario))
         return self._clearances[1]
 
 
@@ -230,26 +234,28 @@ def simulate(
         scenario = replace(scenario, control=named)
     control = scenario.control
     preparation = preparation or Preparation()
-    if law is None:
-        believed, running = preparation.of(scenario)
-    else:
-        believed = build_system(scenario)
-        running = law(scenario, believed)
+    believed = preparation.system(scenario)
+
+    def simulated_plant() -> ScenePlant:
+        if actual is None:
+            return make_plant(scenario, true_system(scenario, believed))
+        return make_plant(actual, true_system(actual))
+
+    with ThreadPoolExecutor(1, "plant") as other:  # compiled beside the law, on another core
+        waiting = other.submit(simulated_plant)
+        running = preparation.law(scenario) if law is None else law(scenario, believed)
         if control.law_facts.holds_object and not isinstance(running, HoldsObject):
             raise ArgumentError(
                 f"law: {type(running).__name__} holds no object, but control.law of "
                 f"{scenario.name!r} is {control.base_law!r}, whose arms hold one; expected a "
                 "subclass of HoldsObject, or a scenario with the law 'gravity'."
             )
-    loop = control_loop(
-        scenario, believed, controller=own, allow_code=allow_code, law=running,
-        clearances=preparation.clearances(scenario, believed),
-    )  # fmt: skip
+        loop = control_loop(
+            scenario, believed, controller=own, allow_code=allow_code, law=running,
+            clearances=preparation.clearances(scenario),
+        )  # fmt: skip
+        simulated = waiting.result()
     ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
-    if actual is None:
-        simulated = make_plant(scenario, true_system(scenario, believed))
-    else:
-        simulated = make_plant(actual, true_system(actual))
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)
     task, end = loop.task, RunEnd(loop, ticks, control.period)

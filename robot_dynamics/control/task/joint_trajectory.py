@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike
-from scipy.interpolate import PPoly
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.streamed.curve import hermite
@@ -76,12 +76,29 @@ class JointLimits:
     units: Sequence[str]
 
 
-class Curve(NamedTuple):
-    """Positions over time, piece by piece, and their derivatives (n,)."""
+class Polynomials(NamedTuple):
+    """Polynomials of time, one after the other. `scipy.interpolate` delays every start of control.
 
-    position: PPoly
-    velocity: PPoly
-    acceleration: PPoly
+    Attributes:
+        times: Times at which they begin, and the end of the last one (N + 1,) [s].
+        coefficients: Of the powers of the time since the beginning of each (k, N, n).
+    """
+
+    times: Array
+    coefficients: Array
+
+    def __call__(self, time: float) -> Array:
+        """Return the values (n,) at a time; the first and the last one have no bounds."""
+        piece = int(np.searchsorted(self.times[1:-1], time, side="right"))
+        return np.asarray(polyval(time - self.times[piece], self.coefficients[:, piece]))
+
+
+class Curve(NamedTuple):
+    """Positions over time, and their derivatives (n,)."""
+
+    position: Polynomials
+    velocity: Polynomials
+    acceleration: Polynomials
 
 
 class JointTrajectory:
@@ -265,7 +282,7 @@ def _joined(motion: Sequence[Array], times: Array) -> tuple[Curve, Array]:
     """
     T, (p, v, a) = np.diff(times)[:, None], motion
     pieces = hermite((p[:-1], v[:-1], a[:-1]), (p[1:], v[1:], a[1:]), T)
-    curve = Curve(*(PPoly(coefficients[::-1], times) for coefficients in pieces))
+    curve = Curve(*(Polynomials(times, coefficients) for coefficients in pieces))
     return curve, np.array([_sampled(coefficients, T) for coefficients in pieces])
 
 
@@ -295,7 +312,7 @@ class JointPath:
 
     def __init__(self, begin: float, *curves: Curve) -> None:
         self._begin, self._curves = begin, curves
-        self.duration = float(curves[-1].position.x[-1])
+        self.duration = float(curves[-1].position.times[-1])
 
     def since(self, time: float) -> float:
         """Return the time since its beginning [s]."""
@@ -311,17 +328,17 @@ class JointPath:
         t, later = self.since(time), self.since(time) + ahead
         at = min(max(t, 0.0), self.duration)
         curve = self._curve(at)
-        found = np.asarray(curve.position(at))
+        found = curve.position(at)
         rate = second = np.zeros_like(found)
         if 0.0 <= t < self.duration:
-            rate = np.asarray(curve.velocity(at))
+            rate = curve.velocity(at)
         if later < self.duration:
-            second = np.asarray(self._curve(later).acceleration(later))
+            second = self._curve(later).acceleration(later)
         return found, rate, second
 
     def _curve(self, t: float) -> Curve:
         """Return the curve at a time from the beginning on."""
-        begun = [curve for curve in self._curves if t >= curve.position.x[0]]
+        begun = [curve for curve in self._curves if t >= curve.position.times[0]]
         return begun[-1] if begun else self._curves[0]
 
 
