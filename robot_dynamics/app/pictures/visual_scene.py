@@ -144,7 +144,7 @@ class VisualScene:
     friction: Array = field(default_factory=lambda: np.zeros((1, 0)))
     arms: Sequence[str] = ()
     phases: Sequence[str] = ()
-    phase: Array = field(default_factory=lambda: np.zeros(1))
+    phase: NDArray[np.intp] = field(default_factory=lambda: np.zeros(1, dtype=np.intp))
     contacts: Sequence[ShownContact] = ()
     frames: Mapping[str, Array] = field(default_factory=dict)
     tools: Sequence[str] = ()

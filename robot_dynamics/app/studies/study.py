@@ -182,8 +182,7 @@ def _accepted(
             key = (q.tobytes(), qd.tobytes(), repr(own.control))
             if key not in known:
                 known[key] = False
-                system, law = shared.of(own)
-                control_loop(own, system, law=law).check(q, qd)
+                control_loop(own, shared.system(own), law=shared.law(own)).check(q, qd)
                 known[key] = True
             accepted.append(known[key])
         except RobotDynamicsError:

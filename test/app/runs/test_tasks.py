@@ -84,7 +84,7 @@ def test_the_weight_changes_hands(run):
 
 def test_torques_tell_wrenches(run, prepared):
     """Those of free, pressing and carrying hands, beside the plant's true ones."""
-    system, control = prepared.of(SCENARIO)[0], SCENARIO.control
+    system, control = prepared.system(SCENARIO), SCENARIO.control
     arms = FreeArms(system, control, SCENARIO.safety)
     observer = WrenchObserver(arms, PERIOD, control.command_delay_periods)
     names = ("joint_position", "joint_velocity", "commanded_torque")
@@ -107,7 +107,7 @@ def test_noise_and_unknown_friction_look_like_wrenches(run, prepared):
     An error d of one velocity sample moves the residual by -a H d / T, and then by b = 1 - a of
     that, and back by + a H d / T: white noise of d has the power 2 / (2 - a) (a H d / T)^2.
     """
-    system, control = prepared.of(SCENARIO)[0], SCENARIO.control
+    system, control = prepared.system(SCENARIO), SCENARIO.control
     arms, delay = FreeArms(system, control, SCENARIO.safety), control.command_delay_periods
     names = ("joint_position", "joint_velocity", "commanded_torque")
     moving = rows(run, "approach")[:600]
@@ -257,7 +257,7 @@ def test_a_carried_object_is_not_dropped_by_another_start():
 
 def test_a_task_does_not_need_every_control_period(prepared):
     """On the wall clock some are lost: the drives keep their torques, and all takes longer."""
-    system, law = prepared.of(SCENARIO)
+    system, law = prepared.system(SCENARIO), prepared.law(SCENARIO)
     loop, plant = control_loop(SCENARIO, system, law=law), make_plant(SCENARIO, system)
     seen = plant.reset()
     loop.check(seen.q, seen.qd)
@@ -307,7 +307,7 @@ def test_a_phase_has_a_time_limit():
     """After which the arms hold the object, as the default says."""
     own = [*FAST, "task.2.lift={height_m: 0.03, unload_s: 0.2}"]
     preparation = Preparation()
-    preparation.of(load_scenario("pick_and_place", own))[1]._phases[2].limit_s = 0.8
+    preparation.law(load_scenario("pick_and_place", own))._phases[2].limit_s = 0.8
     found = simulate("pick_and_place", overrides=own, preparation=preparation)
     said = "phase 3, lift: it took longer than its time limit of 0.8 s"
     assert any(said in one for one in found.report["failures"])
@@ -319,7 +319,7 @@ def test_a_phase_has_a_time_limit():
 @pytest.mark.parametrize("at", [0, 3])  # a phase of free arms, and one of the held object
 def test_a_time_limit_shorter_than_planned_is_refused(prepared, at):
     """By less than a control period: a phase may end one after its planned time."""
-    law, period = prepared.of(SCENARIO)[1], SCENARIO.control.period
+    law, period = prepared.law(SCENARIO), SCENARIO.control.period
     phase = law._phases[at]
     assert phase.limit_s is None
     try:
@@ -335,7 +335,7 @@ def test_a_time_limit_shorter_than_planned_is_refused(prepared, at):
 
 def test_refusals_name_the_phase(prepared):
     """A motion of the held object, and one of the tools before the grasps."""
-    system = prepared.of(SCENARIO)[0]
+    system = prepared.system(SCENARIO)
     far = load_scenario(SCENARIO, ["task.3.carry.segments=[{duration_s: 0.1, move: [0.2, 0, 0]}]"])
     with pytest.raises(PreflightError, match=r"task refused at .* s: in the phase 'carry' "):
         make_law(far, system)
@@ -346,7 +346,7 @@ def test_refusals_name_the_phase(prepared):
 
 def test_a_home_inside_the_object_is_refused(run, prepared):
     """With the link, the phase and the distance, before the first torque."""
-    loop = control_loop(SCENARIO, prepared.of(SCENARIO)[0], law=prepared.of(SCENARIO)[1])
+    loop = control_loop(SCENARIO, prepared.system(SCENARIO), law=prepared.law(SCENARIO))
     left = [-0.9968, -0.6373, 0.2673, 1.5463, 1.1185, 1.4069, 0.0022]
     said = "at 0.00 s: link 'left_link7' would overlap the object by 0.018 m in the phase 'appr"
     with pytest.raises(PreflightError, match=said):

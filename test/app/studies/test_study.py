@@ -109,9 +109,9 @@ def test_shared_preparation_changes_no_bit(scenario):
     alone = simulate(other, duration=0.2).report
     assert reports[0]["state_hash"] == reports[2]["state_hash"] == alone["state_hash"]
     assert reports[1]["state_hash"] != alone["state_hash"]
-    prepared, _ = shared.of(base)
-    assert shared.of(other)[0] is prepared
-    assert shared.of(replace(base, cell=replace(base.cell, gravity=(0, 0, -9))))[0] is not prepared
+    prepared = shared.system(base)
+    assert shared.system(other) is prepared
+    assert shared.system(replace(base, cell=replace(base.cell, gravity=(0, 0, -9)))) is not prepared
 
 
 def test_a_table_has_values_figures_seed_and_version(result):
