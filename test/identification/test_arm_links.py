@@ -155,7 +155,7 @@ def test_short_motions_are_refused(equations):
 @pytest.fixture(scope="module")
 def cell():
     """Return a recording of our left arm, whose links are 10 % too heavy, in free motion."""
-    scenario = rd.load_scenario("lift_box")
+    scenario = rd.load_scenario("lift_box", ["plant.link_mass_scale=1.1"])
     system = build_system(scenario)
     robot = rd.Robot(build_system(scenario, 1.1).arms_alone)
     rng, time = np.random.default_rng(4), PERIOD * np.arange(2500)[:, None]
@@ -211,6 +211,13 @@ def test_the_corrected_cell_predicts_the_torques(cell, tmp_path):
         for one in (corrected, rd.Robot(build_system(rd.load_scenario("lift_box")).arms_alone))
     )
     assert np.sqrt(np.mean(off**2)) < 0.03 < 0.5 < np.sqrt(np.mean(before**2))
+
+
+def test_a_simulated_plant_has_the_identified_arms_once(cell, tmp_path):
+    """Not with its scale of the links on top."""
+    found = rd.identify(cell[0], what="arms", armature=False)
+    place = found.write_scenario(tmp_path / "whole.yaml", None)[0]
+    assert rd.load_scenario(place).plant.link_mass_scale == 1.0
 
 
 @pytest.mark.parametrize(

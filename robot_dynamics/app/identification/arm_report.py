@@ -30,6 +30,8 @@ from robot_dynamics.identification.signals import IdentificationError
 from robot_dynamics.wording import EFFORT_UNITS
 
 _KINDS = ("viscous friction", "Coulomb friction")
+# Settings of a simulated plant that are relative to the descriptions of the arms.
+_SCALES = ("link_mass_scale", "damping_scale", "friction_scale")
 
 
 @dataclass(frozen=True)
@@ -163,13 +165,15 @@ class ArmIdentification(IdentificationReport):
         return write_figure(path, (6.0 * len(parts), 1.5 * count + 0.6), draw)
 
     def correction(self, place: Path) -> ScenarioCorrection:
-        """See `IdentificationReport`: descriptions of the arms.
+        """See `IdentificationReport`: descriptions of the arms, which a simulated plant then has.
 
         Raises:
             IdentificationError: If a robot's description is no URDF.
         """
-        cell = self.cell.scenario.cell
-        changes: dict[str, Any] = {}
+        cell, plant = self.cell.scenario.cell, self.cell.scenario.plant
+        changes: dict[str, Any] = {
+            f"plant.{scale}": 1.0 for scale in _SCALES if getattr(plant, scale) != 1.0
+        }
         texts: dict[Path, UrdfText] = {}
         for i, (settings, part) in enumerate(zip(cell.robots, placed_robots(cell), strict=True)):
             prefix, mechanism = settings.prefix, part.description.mechanism
