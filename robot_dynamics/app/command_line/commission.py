@@ -24,7 +24,7 @@ def add_commission(commands: Any) -> None:
         "its `plant`. Prints each check with the measured value, what was expected, and what to "
         "do. Ends with status 1 if one failed.",
     )
-    parser.add_argument("scenario", metavar="SCENARIO", help="a scenario with a task")
+    parser.add_argument("scenario", metavar="SCENARIO", help="the scenario of the cell")
     add_overrides(parser)
     parser.add_argument(
         "--motion",

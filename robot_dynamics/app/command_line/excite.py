@@ -20,7 +20,7 @@ def add_excite(commands: Any) -> None:
         "within the limits of positions, velocities and torques and without collisions. Writes a "
         "scenario whose task are the moves; `identify --what arms` takes its recording.",
     )
-    parser.add_argument("scenario", metavar="SCENARIO", help="a scenario with a task")
+    parser.add_argument("scenario", metavar="SCENARIO", help="the scenario of the cell")
     parser.add_argument("--arm", required=True, metavar="NAME", help="name of the arm")
     parser.add_argument(
         "--share",

@@ -24,7 +24,7 @@ from robot_dynamics.app.commissioning.dynamics_checks import (
 )
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow, write_corrected
-from robot_dynamics.app.identification.excitation import require_free_arms
+from robot_dynamics.app.identification.excitation import with_free_arms
 from robot_dynamics.app.identification.inputs import cell_of
 from robot_dynamics.app.identification.report_parts import IdentificationReport, ScenarioCorrection
 from robot_dynamics.app.output_files import write_json
@@ -142,7 +142,8 @@ def commission(
     and links, friction, and wrist sensors; with `held`, the base placements.
 
     Args:
-        scenario: A scenario with a task, whose arms stand at home.
+        scenario: The scenario; its arms stand at the home of its task, or without a task at their
+            postures, with nothing between the hands.
         recording: A recording of the motion, from nodes; see `commissioning_task`.
         held: Recordings of arms that hold and turn one rigid object.
         actual: Scenario of the simulated plant, if it differs from the scenario's.
@@ -152,14 +153,14 @@ def commission(
     Raises:
         RobotDynamicsError: If a scenario or a recording is refused.
     """
-    scenario = load_scenario(scenario, overrides)
-    require_free_arms(scenario)
+    given = load_scenario(scenario, overrides)
+    scenario = with_free_arms(given)
     if recording is not None and actual is not None:
         raise ArgumentError("actual is for simulated arms; expected none with a recording.")
     held = [one if isinstance(one, Recording) else load_recording(one) for one in held]
     system = build_system(scenario)
     if recording is None:
-        true = scenario if actual is None else load_scenario(actual)
+        true = scenario if actual is None else with_free_arms(load_scenario(actual))
         rest = make_plant(true, true_system(true)).reset()
         checks = check_start(scenario, system, rest.q)
         if all(one.verdict == "go" for one in checks):
@@ -182,11 +183,11 @@ def commission(
         more, corrections = _of_recording(scenario, system, recording)
         checks += more
     if held:
-        of_bases, frames = check_bases(scenario, held)
+        of_bases, frames = check_bases(given, held)
         checks += of_bases
         corrections += _corrections(frames, of_bases)
     values = {key: value for one in corrections for key, value in one.values.items()}
-    return Commissioning(scenario, checks, values)
+    return Commissioning(given, checks, values)
 
 
 def write_motion(place: str | Path, scenario: str | Path, overrides: Iterable[str] = ()) -> Path:

@@ -18,7 +18,7 @@ from robot_dynamics.app.identification.excitation import (
     FreeWay,
     as_task,
     move_phase,
-    require_free_arms,
+    with_free_arms,
 )
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import Scenario
@@ -42,12 +42,12 @@ def commissioning_task(scenario: Scenario) -> dict[str, Any]:
     """Return the changes of a scenario whose task is the motion.
 
     Args:
-        scenario: A scenario with a task, whose arms are free at home.
+        scenario: The scenario of the cell, see `as_task`.
 
     Raises:
-        ArgumentError: If the scenario has no task, or an arm has no room around home.
+        ArgumentError: If an arm has no room around home.
     """
-    require_free_arms(scenario)
+    given, scenario = scenario, with_free_arms(scenario)
     system = build_system(scenario)
     free = FreeWay(scenario, system)
     phases: list[dict[str, Any]] = []
@@ -68,7 +68,7 @@ def commissioning_task(scenario: Scenario) -> dict[str, Any]:
             phases.append(move_phase(arm.name, end, min(share, _FASTEST)))
             if k < _TURNS - 1:
                 phases.append({"wait": {"duration_s": _REST_S}})
-    return as_task(scenario, phases)
+    return as_task(given, phases)
 
 
 def _ends(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from robot_dynamics.app.identification.corrected_scenario import write_corrected
+from robot_dynamics.app.identification.corrected_scenario import flow, write_corrected
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.clearances import Clearances
 from robot_dynamics.app.scenarios.laws import box_around_object
@@ -38,6 +38,7 @@ _SLOWEST, _EFFORT = 0.1, 0.8  # shares of the velocity limits, and of the allowe
 _ROUND = 1.5  # rad or m: farthest a joint moves from where the task begins
 _SPACING = 0.02  # s: between samples of a planned move
 _POLISH = 40  # evaluations of the optimiser
+_AWAY = (20.0, 0.0, 0.0)  # m: place of an object that free arms do not reach
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,24 @@ def move_phase(arm: str, end: Array, speed: float) -> dict[str, Any]:
 def as_task(scenario: Scenario, phases: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the changes of a scenario whose task are phases of free arms, and then home.
 
+    Arms that hold the object from the start, because the scenario has a reference, are free at
+    their postures instead; the object stands away from them, and there are no surfaces.
+
     Args:
         scenario: The scenario; its thresholds of an object are left out.
         phases: The phases.
     """
-    changes: dict[str, Any] = {"task": [*phases, {"move": {"to": "home"}}]}
+    changes: dict[str, Any] = {}
+    if not scenario.task:
+        for i, arm in enumerate(scenario.cell.arms):
+            changes[f"cell.arms.{i}.home"] = list(arm.posture)
+        place = {"xyz": list(_AWAY), "rpy": [0.0, 0.0, 0.0]}
+        support = {"name": "away", "kind": "plane", **place, "part": {"kind": "face"}}
+        changes |= {f"cell.object.{key}": value for key, value in place.items()}
+        changes |= {"cell.surfaces": [support], "cell.coordinates": [], "control.law": "hybrid"}
+        changes |= {f"reference.{key}": [] for key in ("segments", "force", "touches", "fold")}
+        changes["reference.time_law"] = "quintic"
+    changes["task"] = [*phases, {"move": {"to": "home"}}]
     for engine in ("engine", "mujoco"):
         given = vars(getattr(scenario.acceptance, engine))
         kept = ("torque_fraction_of_limit_max",)
@@ -143,7 +157,7 @@ def excite(
     longest duration.
 
     Args:
-        scenario: A scenario with a task: its arms are free, at home.
+        scenario: The scenario of the cell, see `with_free_arms`.
         arm: Name of the arm.
         share: Wanted standard deviations, over those before.
         longest_s: Duration after which no move is added [s].
@@ -152,11 +166,10 @@ def excite(
         seed: Of the candidates.
 
     Raises:
-        ArgumentError: If the scenario has no task, or no move is possible.
+        ArgumentError: If no move is possible.
         UnknownNameError: If there is no such arm.
     """
     scenario = load_scenario(scenario)
-    require_free_arms(scenario)
     if not 0.0 < share < 1.0:
         raise ArgumentError(f"share is {share!r}; expected a number between 0 and 1.")
     if not 0.0 < longest_s < float("inf"):
@@ -167,17 +180,11 @@ def excite(
     return planner.result(share)
 
 
-def require_free_arms(scenario: Scenario) -> None:
-    """Require a task, whose arms begin free at home.
-
-    Raises:
-        ArgumentError: If the scenario has none.
-    """
-    if not scenario.task:
-        raise ArgumentError(
-            f"{scenario.name}: has no task, so that its arms are never free; expected a scenario "
-            "with a `task`."
-        )
+def with_free_arms(scenario: Scenario) -> Scenario:
+    """Return a scenario whose arms are free at home: itself if it has a task, see `as_task`."""
+    if scenario.task:
+        return scenario
+    return scenario.changed(f"{key}={flow(one)}" for key, one in as_task(scenario, []).items())
 
 
 def _percent(share: float) -> str:
@@ -196,11 +203,12 @@ class _Planner:
     def __init__(
         self, scenario: Scenario, arm: str, noise: Noise, seed: int, *, armature: bool
     ) -> None:
+        self._scenario, self._arm = scenario, arm
+        scenario = with_free_arms(scenario)
         system = build_system(scenario)
         names = [one.name for one in system.arms]
         if arm not in names:
             raise UnknownNameError("arm", arm, names)
-        self._scenario, self._arm = scenario, arm
         self._own = system.arm_slices[names.index(arm)]
         robot = Robot(system.arms_alone)
         joints = system.arms[names.index(arm)].joints
@@ -347,7 +355,7 @@ class FreeWay:
     """Tells whether a way of free arms is free of collisions.
 
     Args:
-        scenario: A scenario with a task.
+        scenario: A scenario with a task, as `with_free_arms` returns it.
         system: Its arms and object.
     """
 

@@ -25,7 +25,6 @@ from robot_dynamics.app.identification.corrected_scenario import flow
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
 from robot_dynamics.app.recordings.recording_files import save_recording
 from robot_dynamics.app.scenarios.cell import build_system
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification.signals import IdentificationError
 
 J4 = 3  # left_joint4
@@ -210,12 +209,26 @@ def test_the_motion_is_written_for_nodes(tmp_path, capsys):
     assert names == [*["move", "wait"] * 2, *["move"] * 3] * 2 + ["move"]
 
 
-def test_cells_without_a_task_are_refused():
-    """Arms that always hold an object."""
-    with pytest.raises(ArgumentError, match="has no task"):
-        commissioning_task(rd.load_scenario("lift_box"))
-    with pytest.raises(ArgumentError, match="has no task"):
-        commission("lift_box")
+def test_arms_of_a_reference_are_free_at_their_postures(tmp_path):
+    """The written motion has no surfaces, and the object stands away from the arms."""
+    place = tmp_path / "motion.yaml"
+    assert main(["commission", "lift_box", "--motion", str(place)]) == 0
+    given, free = rd.load_scenario("lift_box"), rd.load_scenario(place)
+    assert free.reference.segments == ()
+    assert [arm.home for arm in free.cell.arms] == [arm.posture for arm in given.cell.arms]
+    assert len(free.task) == 15
+    assert [surface.name for surface in free.cell.surfaces] == ["away"]
+    assert free.cell.object.xyz[0] > 10.0
+
+
+@pytest.mark.slow
+def test_a_cell_with_a_reference_is_commissioned():
+    """A good one passes; a reversed torque is found."""
+    good = commission("lift_box", overrides=NOISE)
+    assert good.ok, good.lines
+    fault = "plant.faults=[{kind: drive_gain, value: -1.0, joint: left_joint4}]"
+    found = commission("lift_box", overrides=[*NOISE, fault])
+    assert any(one.subject == "torque constants" for one in found.failed)
 
 
 def test_missing_recordings_of_held_objects_are_named_before_the_motion():
