@@ -14,12 +14,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from robot_dynamics.compile import graph
-from robot_dynamics.compile.graph import CALL, CONSTANT, INPUT, PARAMETER, RESULT, UNARY
+from robot_dynamics.compile.graph import (
+    ADD,
+    CALL,
+    CONSTANT,
+    INPUT,
+    MULTIPLY,
+    PARAMETER,
+    RESULT,
+    SUBTRACT,
+    UNARY,
+)
 from robot_dynamics.compile.nesting import as_flat_list, as_nested_list
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import call, trace
 from robot_dynamics.scalar import functions
-from robot_dynamics.scalar.dual import Dual, new_depth, parts
+from robot_dynamics.scalar.dual import Dual, new_depth, parts, product_rule
 from robot_dynamics.scalar.linear_algebra import is_zero
 from robot_dynamics.scalar.symbolic import Scalar
 
@@ -98,47 +108,57 @@ def _forward(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return the results and their rates; `values` are the inputs and then the parameters."""
     depth, first = new_depth(), sum(program.ports.input_sizes)
-    of_nodes: list[Any] = []
+    at: list[Any] = []  # values of nodes; of calls their slots
+    by: list[Any] = []  # their rates
     for operation, left, right in program.nodes:
-        if operation == CONSTANT:
-            found: Any = left
+        rate: Any = 0.0
+        if operation in (ADD, SUBTRACT, MULTIPLY):
+            a, b, da, db = at[left], at[right], by[left], by[right]
+            if operation == MULTIPLY:
+                value, rate = a * b, product_rule(a, b, da, db)
+            elif operation == ADD:
+                value, rate = a + b, da + db
+            else:
+                value, rate = a - b, da - db
+        elif operation == CONSTANT:
+            value = left
         elif operation in (INPUT, PARAMETER):
-            at = program.ports.input_starts[left] + right if operation == INPUT else first + left
-            found = values[at] if is_zero(rates[at]) else Dual(depth, values[at], rates[at])
+            place = (
+                program.ports.input_starts[left] + right if operation == INPUT else first + left
+            )
+            value, rate = values[place], rates[place]
         elif operation == RESULT:
-            found = of_nodes[left][right]
+            value, rate = at[left][right], by[left][right]
         elif operation == CALL:
-            pairs = [parts(of_nodes[i], depth) for i in right]
-            found = _called_forward(left, pairs, depth, known)
-        elif operation in UNARY:
-            found = _OPERATIONS[operation](of_nodes[left])
+            value, rate = _called_forward(
+                left, [at[i] for i in right], [by[i] for i in right], known
+            )
         else:
-            found = _OPERATIONS[operation](of_nodes[left], of_nodes[right])
-        of_nodes.append(found)
-    results = [
-        parts(of_nodes[value], depth) if isinstance(value, int) else (value, 0.0)
+            operands = (left,) if operation in UNARY else (left, right)
+            given = [at[i] if is_zero(by[i]) else Dual(depth, at[i], by[i]) for i in operands]
+            value, rate = parts(_OPERATIONS[operation](*given), depth)
+        at.append(value)
+        by.append(rate)
+    pairs = [
+        (at[value], by[value]) if isinstance(value, int) else (value, 0.0)
         for value in program.results
     ]
-    return [value for value, _ in results], [rate for _, rate in results]
+    return [value for value, _ in pairs], [rate for _, rate in pairs]
 
 
 def _called_forward(
-    program: Program, pairs: list[tuple[Scalar, Scalar]], depth: int, known: Known
-) -> list[Scalar]:
-    """Return the slots of a call with their rates."""
-    values, rates = [value for value, _ in pairs], [rate for _, rate in pairs]
+    program: Program, values: list[Scalar], rates: list[Scalar], known: Known
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the slots of a call and their rates."""
     size, moving = len(program.results), not all(map(is_zero, rates))
     if moving:
         of_parameters = not all(map(is_zero, rates[sum(program.ports.input_sizes) :]))
         outputs = _call_flat(_forward_program(program, of_parameters, known), values, rates)
     else:
-        outputs = _call_flat(program, values, [])
-    slots: dict[int, Scalar] = {}
-    for k, value in enumerate(program.results):
-        if isinstance(value, int) and value not in slots:
-            rate = outputs[size + k] if moving else 0.0
-            slots[value] = outputs[k] if is_zero(rate) else Dual(depth, outputs[k], rate)
-    return [slots[node] for node in program.slots]
+        outputs = [*_call_flat(program, values, []), *([0.0] * size)]
+    places = {node: k for k, node in enumerate(program.results) if isinstance(node, int)}
+    slots = [places[node] for node in program.slots]
+    return [outputs[k] for k in slots], [outputs[size + k] for k in slots]
 
 
 def _reverse(
@@ -194,10 +214,15 @@ def _reverse(
             slopes[left][right] = slopes[left][right] + slope
         else:
             operands = (left,) if operation in UNARY else (left, right)
-            at_operands = [of_nodes[i] for i in operands]
             for place, i in enumerate(operands):
-                if nodes[i].operation != CONSTANT:
-                    moved = list(at_operands)
+                if nodes[i].operation == CONSTANT:
+                    continue
+                if operation == MULTIPLY:
+                    slopes[i] = slopes[i] + of_nodes[operands[1 - place]] * slope
+                elif operation == ADD or (operation == SUBTRACT and place == 0):
+                    slopes[i] = slopes[i] + slope
+                else:
+                    moved = [of_nodes[k] for k in operands]
                     moved[place] = Dual(depth, moved[place], 1.0)
                     partial = parts(_OPERATIONS[operation](*moved), depth)[1]
                     slopes[i] = slopes[i] + partial * slope

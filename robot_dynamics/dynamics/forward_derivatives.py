@@ -34,10 +34,10 @@ from robot_dynamics.dynamics.inverse_derivatives import (
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.loop_derivatives import loop_columns
 from robot_dynamics.dynamics.residual import (
-    RESIDUAL,
     RESIDUAL_VJP,
     residual,
     residual_derivatives,
+    residual_program,
     residual_rate,
     residual_vjp,
 )
@@ -290,7 +290,7 @@ def forward_dynamics_vjp(
     motion = _Motion(model, q, qd, tau, parameters)
     by_tau, y = motion.solved(weights, [-w for w in lambda_weights])
     at = [q, qd, motion.qdd, motion.multipliers]
-    program, minus = RESIDUAL.program(model), [*(-x for x in by_tau), *y]
+    program, minus = residual_program(model), [*(-x for x in by_tau), *y]
     found = vector_times_jacobian(program, at, [minus], parameters.block)
     by_q = along_velocities(model, q, found["q"])
     return _if_finite(motion.pivot, weights, lambda_weights), by_q, found["qd"], by_tau

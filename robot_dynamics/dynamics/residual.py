@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from robot_dynamics.compile.differentiation import jacobian_times_vector, vector_times_jacobian
+from robot_dynamics.compile.program import Program
 from robot_dynamics.dynamics.algorithm import Algorithm
 from robot_dynamics.dynamics.closed_loop import terms_to_solve
 from robot_dynamics.dynamics.inverse import inverse_dynamics, velocities_and_accelerations
@@ -106,7 +107,7 @@ def residual_jvp(
 
 def residual_rate(model: Model, at: list[Any], rates: list[Any], block: Any) -> Any:
     """Return the rate of the residual at q, qd, qdd and multipliers that change at `rates`."""
-    return jacobian_times_vector(RESIDUAL.program(model), at, rates, block)["residual"]
+    return jacobian_times_vector(residual_program(model), at, rates, block)["residual"]
 
 
 def residual_vjp(
@@ -126,7 +127,7 @@ def residual_vjp(
     """
     at = [q, qd, qdd, multipliers]
     both = [[*weights, *lambda_weights]]
-    found = vector_times_jacobian(RESIDUAL.program(model), at, both, parameters.block)
+    found = vector_times_jacobian(residual_program(model), at, both, parameters.block)
     by_q = along_velocities(model, q, found["q"])
     return by_q, found["qd"], found["qdd"], found["multipliers"]
 
@@ -148,6 +149,22 @@ def velocity_constraint_derivatives(
 RESIDUAL = Algorithm(
     "residual", residual, "q, qd, qdd, multipliers -> residual (nv + constraints)"
 )
+_last: tuple[Model | None, Program | None] = None, None
+
+
+def residual_program(model: Model) -> Program:
+    """Return `RESIDUAL.program` of a model; second derivatives record it four times.
+
+    The last one is kept.
+    """
+    global _last
+    known, program = _last
+    if known is not model or program is None:
+        program = RESIDUAL.program(model)
+        _last = model, program
+    return program
+
+
 RESIDUAL_JVP = Algorithm(
     "residual_jvp",
     residual_jvp,

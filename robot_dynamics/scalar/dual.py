@@ -65,10 +65,10 @@ class Dual(SymbolicScalar):
         return _binary(other, self, lambda a, b: a - b, lambda a, b, da, db: da - db)
 
     def __mul__(self, other: Any) -> Any:
-        return _binary(self, other, lambda a, b: a * b, _product_rule)
+        return _binary(self, other, lambda a, b: a * b, product_rule)
 
     def __rmul__(self, other: Any) -> Any:
-        return _binary(other, self, lambda a, b: a * b, _product_rule)
+        return _binary(other, self, lambda a, b: a * b, product_rule)
 
     def __truediv__(self, other: Any) -> Any:
         return _binary(self, other, lambda a, b: a / b, _quotient_rule)
@@ -144,9 +144,12 @@ def _binary(
     a: Scalar, b: Scalar, operation: Callable[..., Scalar], rule: Callable[..., Scalar]
 ) -> Scalar:
     """Return an operation on two scalars; `rule` gives its derivative from a, b, a', b'."""
-    if any(isinstance(x, np.ndarray) and x.dtype == object for x in (a, b)):
-        return NotImplemented  # a vector of scalars: NumPy takes its elements one by one
-    depth = max(x.depth for x in (a, b) if isinstance(x, Dual))
+    depth = 0
+    for x in (a, b):
+        if isinstance(x, Dual):
+            depth = max(depth, x.depth)
+        elif isinstance(x, np.ndarray) and x.dtype == object:
+            return NotImplemented  # a vector of scalars: NumPy takes its elements one by one
     (a, da), (b, db) = parts(a, depth), parts(b, depth)
     value, derivative = operation(a, b), rule(a, b, da, db)
     return value if is_zero(derivative) else Dual(depth, value, derivative)
@@ -157,7 +160,8 @@ def _times(a: Scalar, b: Scalar) -> Scalar:
     return 0.0 if is_zero(a) or is_zero(b) else a * b
 
 
-def _product_rule(a: Scalar, b: Scalar, da: Scalar, db: Scalar) -> Scalar:
+def product_rule(a: Scalar, b: Scalar, da: Scalar, db: Scalar) -> Scalar:
+    """Return the derivative of a product by its factors and their derivatives."""
     return _times(da, b) + _times(a, db)
 
 
