@@ -111,7 +111,8 @@ def test_shared_preparation_changes_no_bit(scenario):
     assert reports[1]["state_hash"] != alone["state_hash"]
     prepared = shared.system(base)
     assert shared.system(other) is prepared
-    assert shared.system(replace(base, cell=replace(base.cell, gravity=(0, 0, -9)))) is not prepared
+    lighter = replace(base, cell=replace(base.cell, gravity=(0, 0, -9)))
+    assert shared.system(lighter) is not prepared
 
 
 def test_a_table_has_values_figures_seed_and_version(result):
