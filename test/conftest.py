@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for the tests of all folders.
 
-Hypothesis tries the same examples in every run, however long the machine takes for them. What is
+Hypothesis tries the same examples in every run, however long the machine takes for them. A test
 marked slow tries others every time: new examples are to be found there, and not by whoever changes
 something else.
 """
@@ -54,7 +54,8 @@ def interpreted(monkeypatch):
     """Run programs in Python: they are called so rarely that it is quicker.
 
     Compiling a program takes as long as a thousand calls of it in Python, and many tests make a
-    system of their own for a few calls. That machine code computes the same is what the tests of
-    `compile` say. With ROBOT_DYNAMICS_INTERPRET=0 in the environment these tests compile as well.
+    system of their own for a few calls. The tests of `compile` check
+    that machine code computes the same. With ROBOT_DYNAMICS_INTERPRET=0 in the environment these
+    tests compile as well.
     """
     monkeypatch.setenv(_INTERPRET, os.environ.get(_INTERPRET, "1"))

@@ -92,7 +92,7 @@ def test_default_commit_is_the_one_before_the_changes(repository):
 
 
 def test_unknown_commit_is_refused_in_one_sentence(repository, capsys):
-    """The sentence names the commit, the checkout and what was expected."""
+    """The sentence names the commit, the checkout and the expected value."""
     assert regression.main(["nowhere"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1

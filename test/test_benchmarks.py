@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks compare results before they time, and report what they promise."""
+"""The benchmarks compare results before they time, and report all promised rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
 
 
 def test_large_models_are_compared_then_timed(monkeypatch):
-    """Chains, trees and rings agree with Pinocchio; rows state what compilation took."""
+    """Chains, trees and rings agree with Pinocchio; rows state the time of compilation."""
     pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from benchmarks import large

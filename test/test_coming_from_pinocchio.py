@@ -47,7 +47,7 @@ def test_our_names_do_something(names, expression):
 
 
 def test_their_names_exist():
-    """Every name of the first column is Pinocchio's, and so is what has no counterpart."""
+    """Every name of the first column is Pinocchio's, also names without a counterpart."""
     pin = pytest.importorskip("pinocchio", exc_type=ImportError)
     text = PAGE.read_text(encoding="utf-8").split("There is no counterpart")[1]
     for name in [code for theirs, _ in rows() for code in theirs] + CODE.findall(text):

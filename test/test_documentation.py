@@ -106,7 +106,7 @@ class Block(NamedTuple):
 
     Attributes:
         language: As it is marked.
-        text: What is in it.
+        text: Its contents.
         file: The file that it is to be, or nothing.
         line: Its line on the page.
     """
@@ -141,7 +141,7 @@ def commands(block: Block) -> Iterator[str]:
     ["four_bar", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_TUTORIALS)],
 )
 def test_a_tutorial(name, tmp_path):
-    """Files are saved, commands run, and print what the page shows, `...` for anything."""
+    """Files are saved, commands run, and print the page's output, `...` for anything."""
     pytest.importorskip("matplotlib")
     if name in ("own_arms", "own_task"):
         try:
@@ -343,7 +343,7 @@ def code() -> list:
 
 @pytest.mark.parametrize("text", code())
 def test_python_is_valid(text):
-    """Programs of the documentation are Python, and import what exists."""
+    """Programs of the documentation are Python, and import existing names."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("robot_dynamics"):
             module = importlib.import_module(node.module)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Errors are caught by one class, carry their data and name what would have been right."""
+"""Errors are caught by one class, carry their data and name the right value."""
 
 import pickle
 

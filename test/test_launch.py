@@ -169,7 +169,7 @@ def test_a_missing_package_ends_the_launch_in_order(installed):
 
 
 def test_dual_arm_runs_the_robot_that_was_given(installed):
-    """Its scenario and topics for both nodes, and what is displayed of it."""
+    """Its scenario and topics for both nodes, and its displays."""
     given = {"robot": "two_ur5", "command_timeout": "0.1"}
     context, (simulator, controller, *display) = started("dual_arm.launch.py", given)
     for node in (simulator, controller):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that are 2 % off, or turned round, fail a test: a sample of what limits.py tries."""
+"""Limits that are 2 % off, or turned round, fail a test: a sample of the run of limits.py."""
 
 import ast
 import os

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """Return a copy of what the build reads, at a path with a space."""
+    """Return a copy of the files that the build reads, at a path with a space."""
     copy = tmp_path_factory.mktemp("some where") / "robot_dynamics"
     copy.mkdir()
     for name in SOURCES:
@@ -63,7 +63,7 @@ def shipped_files() -> set[str]:
 
 
 def run(*command: str, folder: Path, **environment: str) -> str:
-    """Run `command` in `folder` and return what it printed; its errors fail the test."""
+    """Run `command` in `folder` and return its output; its errors fail the test."""
     result = subprocess.run(
         command,
         cwd=folder,
@@ -174,7 +174,7 @@ def test_run_explains_itself():
 
 @pytest.fixture
 def environment(tmp_path):
-    """Return the Python of a new environment that finds what ours has, but not this package."""
+    """Return the Python of a new environment with the packages of ours, but not this package."""
     venv = tmp_path / "venv"
     run(sys.executable, "-m", "venv", str(venv), folder=tmp_path)
     python = str(venv / "bin" / "python")

@@ -210,7 +210,7 @@ def test_links_at_one_place_share_code(arm, rng, monkeypatch):
 
 
 def test_poses_of_all_links(arm, rng):
-    """One call gives what `pose` gives of each link, also in batches."""
+    """One call gives the same as `pose` of each link, also in batches."""
     q = np.stack([random_state(rng, arm.model)[0] for _ in range(3)])
     poses = arm.link_poses(q)
     for i, link in enumerate(arm.model.links):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of a standard ROS 2 package, where they are installed.
 
-What they and ruff disagree about, ruff decides. ament_copyright is not among them: it does not
+Where they and ruff disagree, ruff decides. ament_copyright is not among them: it does not
 know SPDX lines, which every file has.
 """
 

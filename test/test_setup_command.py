@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The script ./run: what it installs, when, and what it says where it cannot.
+"""The script ./run: installations, their times, and refusals.
 
 A stub takes the place of Python, so that nothing is downloaded: it writes down how it was called.
 """
@@ -36,7 +36,7 @@ esac
 
 
 class Checkout:
-    """A folder with ./run, what it reads, and the stub on the PATH."""
+    """A folder with ./run, the files that it reads, and the stub on the PATH."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "a check out"
@@ -107,7 +107,7 @@ def test_second_call_installs_nothing(checkout):
 
 
 def test_tested_versions_are_installed(checkout):
-    """Pip, the package and what builds it come in the versions of the environment's Python."""
+    """Pip, the package and its build tools come in the versions of the environment's Python."""
     of_this_python = str(checkout.constraints(12))
     _, calls = checkout.run("demo")
     installs = [call for call in calls if "-m pip install" in call]
@@ -165,7 +165,7 @@ def test_tests_do_not_wait_for_the_packages_of_the_documentation(checkout):
 
 @pytest.mark.parametrize("number", range(10, 15))
 def test_constraints_are_names_and_versions(number):
-    """Each file in the repository has them alone, and what the extras pin."""
+    """Each file in the repository has them alone, and the pins of the extras."""
     lines = (ROOT / f"constraints/python3.{number}.txt").read_text().splitlines()
     assert all(re.fullmatch(r"[a-z0-9-]+==[\w.+]+", line) for line in lines)
     versions = dict(line.split("==") for line in lines)

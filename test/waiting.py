@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tests wait for what other threads and processes do in one way."""
+"""Tests wait for other threads and processes in one way."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def wait_until(
 
     Args:
         happened: Returns whether it has.
-        meanwhile: What is done between looks.
+        meanwhile: Called between looks.
         seconds: How long is waited [s].
-        words: Returns what the failure tells.
+        words: Returns the text of the failure.
     """
     until = time.monotonic() + seconds
     while not happened():

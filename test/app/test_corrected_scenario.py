@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Corrected scenarios extend a scenario and mean what was asked for."""
+"""Corrected scenarios extend a scenario and change the requested values."""
 
 import pytest
 

@@ -242,7 +242,7 @@ def test_a_machine_that_gives_no_ports(monkeypatch):
 
 
 def test_without_ros(monkeypatch):
-    """Without rclpy the sentence says what to install, and what works without."""
+    """Without rclpy the message says how to install it, and which commands work without."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RosMissingError, match=r"robot_dynamics\[ros\].*simulate"):
         require_ros()

@@ -259,7 +259,7 @@ def test_default_folder_follows_xdg(monkeypatch, tmp_path):
 
 
 def test_oldest_files_are_removed(folder, monkeypatch):
-    """The folder does not grow for ever; what is used stays."""
+    """The folder does not grow for ever; used entries stay."""
     monkeypatch.setattr(cache, "_MOST_FILES", 4)
     build = Builder()
     load_kernel(b"used", build)

@@ -136,7 +136,7 @@ def test_other_types_than_numbers_are_refused(x):
 
 
 def test_representation_names_the_operation(x):
-    """A symbol shows what it is."""
+    """A symbol shows its expression."""
     assert repr(x + 1.0) == "<symbol 2: add>"
 
 

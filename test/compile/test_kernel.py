@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled programs compute what the interpreter does, the same wherever a state stands."""
+"""Compiled programs compute the interpreter's results, the same wherever a state stands."""
 
 import gc
 import threading
@@ -177,7 +177,7 @@ def test_broadcasts(kernel):
 @needs_machine_code
 @pytest.mark.parametrize("count", [1, 3, 20])
 def test_output_may_be_an_input(count):
-    """Writing over an input gives what separate memory gives, also shifted by one state."""
+    """Writing over an input gives the result of separate memory, also shifted by one state."""
     program = trace(lambda x, p: {"y": [x[2], x[0] + x[1], x[1] * x[2]]}, "f", {"x": 3})
     for lanes in WIDTHS:
         function = compile_program(program, lanes).bind()
@@ -423,7 +423,7 @@ def test_very_large_programs_are_interpreted(program, monkeypatch, caplog):
 
 @needs_machine_code
 def test_a_long_compilation_is_announced(program, monkeypatch, caplog):
-    """Nothing is said of a short one; of one of more than a second what it is, and how large."""
+    """A short one is silent; one of more than a second is reported with name and size."""
     compile_program(program, 1)
     assert caplog.text == ""
 

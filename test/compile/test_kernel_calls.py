@@ -61,7 +61,7 @@ def test_steps_with_any_parameters(inner, block):
 
 
 def test_parameters_that_depend_on_the_state(inner):
-    """An input may become a parameter of what is called."""
+    """An input may become a parameter of a called kernel."""
     program = trace(
         lambda x, k, p: {"e": call(inner, x, parameters=[k, p[0]])["dx"][1]},
         "f",

@@ -63,7 +63,7 @@ def test_code_is_deterministic():
 
 
 def test_long_modules_are_compiled_in_another_process(monkeypatch):
-    """The code is the same, and so is what LLVM says; without a process it is made here."""
+    """Code and messages of LLVM are the same; without a process it is made here."""
     code = compile_object(ANSWER, find_host())
     monkeypatch.setattr(machine, "_LONG", 0)
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: {0})

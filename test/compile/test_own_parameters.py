@@ -55,7 +55,7 @@ def test_parameters_need_no_preparation():
 
 
 def test_long_programs_are_cut_alike(monkeypatch):
-    """They are compiled in pieces, which decide what is fused: with the same bits all the same."""
+    """They are compiled in pieces, which decide the fused operations: with the same bits."""
     monkeypatch.setattr("robot_dynamics.compile.emission.LONGEST_FUNCTION", 100)
 
     def irregular(x, block):

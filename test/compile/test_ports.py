@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Names and shapes of what goes in and comes out."""
+"""Names and shapes of inputs and outputs."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_inputs_broadcast(ports):
     ],
 )
 def test_wrong_shapes_are_named(ports, arrays, message):
-    """An error says which input is wrong, what was expected and what was found."""
+    """An error names the input, the expected shape and the one found."""
     with pytest.raises(ShapeError) as caught:
         stack_inputs(ports, arrays)
     assert message in str(caught.value)

@@ -35,7 +35,7 @@ def evaluate(parts, arrays, parameters):
 
 
 def check(program, parameters):
-    """Both parts together compute what the program does, interpreted and compiled."""
+    """Both parts together compute the program's results, interpreted and compiled."""
     x = np.random.default_rng(0).normal(size=(9, 2))
     expected = program.evaluate(x, parameters=parameters)
     for found, value in zip(evaluate(prepare(program), [x], parameters), expected, strict=True):

@@ -29,7 +29,7 @@ def program():
 
 
 def test_evaluates_batches(program):
-    """Leading dimensions broadcast and every state gets what the formula says."""
+    """Leading dimensions broadcast and every state gets the result of the formula."""
     random = np.random.default_rng(0)
     x, y, p = random.normal(size=(3, 1, 2)), random.normal(size=4), random.normal(size=2)
     a, b = program.evaluate(x, y, parameters=p)

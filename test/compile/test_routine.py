@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled routines do what the Python that they are written in does."""
+"""Compiled routines do the same as their Python source."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WEIGHT = 0.25
 
 @routine
 def clipped(x: float, limit: float) -> float:
-    """Call with what is computed."""
+    """Call with a computed value."""
     return max(min(x, limit), -limit)
 
 
@@ -105,7 +105,7 @@ def doubled(x: Vector) -> bool:
 
 @routine
 def twice(run: Call, x: Vector, seen: Vector) -> None:
-    """Call a function and look at what it did, twice."""
+    """Call a function and compare its effects, twice."""
     for _ in range(2):
         x[0] = x[0] + 1.0
         run()
@@ -120,7 +120,7 @@ def both(first: Call, second: Call, x: Vector, seen: Vector) -> None:
 
 
 class Cart(NamedTuple):
-    """A record: what one routine reads, the next one moves."""
+    """A record: one routine reads it, the next one moves it."""
 
     place: Vector
     speed: Vector
@@ -157,13 +157,13 @@ def drive(other: Cart, cart: Cart, seen: Vector) -> int:
 
 @routine
 def misled(cart: Cart) -> None:
-    """Ask for what is not there."""
+    """Ask for a missing attribute."""
     drive(cart, cart, cart.sped)
 
 
 @routine
 def greedy(cart: Cart) -> None:
-    """Ask for what no routine can use."""
+    """Ask for a value that no routine can use."""
     cart.owner[0] = 1.0
 
 
@@ -186,7 +186,7 @@ def test_compiled_is_as_written():
 
 @pytest.mark.parametrize("n", [1, 7, 40])
 def test_a_linear_system(n):
-    """One code for every size, bound once and run on what the arrays hold then."""
+    """One code for every size, bound once and run on the arrays' contents of that time."""
     rng = np.random.default_rng(n)
     A, b = np.zeros((n, n)), np.zeros(n)
     run = solve.bind(A, b)
@@ -201,7 +201,7 @@ def test_a_linear_system(n):
 
 @pytest.mark.parametrize("kind", ["routine", "kernel", "Python"])
 def test_functions_that_a_routine_calls(kind):
-    """They change arrays of the routine, which sees that; what is called is compiled or not."""
+    """They change arrays of the routine, which sees that; callees are compiled or not."""
     x, seen = np.array([1.0, 3.0]), np.zeros(1)
     program = trace(lambda a, _: {"x": [2.0 * each for each in a]}, "double", {"a": 2})
     kernel, a = compile_program(program), np.zeros(2)
@@ -399,7 +399,7 @@ def endless(n: int) -> int:
 
 @routine
 def flattened(axle: Axle) -> None:
-    """Ask a record in a record for what it lacks."""
+    """Ask a record in a record for a field that it lacks."""
     axle.left.flat = True
 
 
@@ -451,7 +451,7 @@ def test_arrays_of_its_own_are_not_on_the_stack():
 
 
 def test_without_a_code_generator_the_function_runs(monkeypatch):
-    """The readable source is what runs then."""
+    """The readable source runs then."""
     monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", "1")
     b = np.array([2.0, 8.0])
     assert solve(np.diag([2.0, 4.0]), b) is True

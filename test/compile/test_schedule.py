@@ -55,7 +55,7 @@ def program():
 
 @pytest.mark.parametrize("large", [0, 10**9], ids=["chosen", "recorded"])
 def test_order_is_complete_and_possible(monkeypatch, program, large):
-    """Each node comes once, after what it needs, whichever order is chosen."""
+    """Each node comes once, after its operands, whichever order is chosen."""
     monkeypatch.setattr(schedule, "_LARGE", large)
     fused, order, _ = plan(program)
     assert len(set(order)) == len(order)

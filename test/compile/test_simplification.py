@@ -14,7 +14,7 @@ def counts(function, size=3):
 
 
 def test_unused_operations_are_dropped():
-    """Only what outputs need remains."""
+    """Only the nodes that outputs need remain."""
 
     def f(a, b, c):
         _ = sin(a) * b + c
@@ -41,7 +41,7 @@ def test_left_over_signs_cost_nothing():
 
 
 def test_meaning_is_kept():
-    """The rewritten program computes what the function says."""
+    """The rewritten program computes the function's results."""
 
     def f(a, b, c):
         d = a - b

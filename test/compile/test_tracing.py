@@ -57,7 +57,7 @@ def test_outputs_keep_order_and_shape():
     ],
 )
 def test_wrong_results_are_named(returned, error, message):
-    """A function that returns something else is told what was expected."""
+    """A function that returns something else is refused with the expected type."""
     with pytest.raises(error, match="f: ") as caught:
         trace(lambda x, p: returned, "f", {"x": 1})
     assert message in str(caught.value)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code as ufuncs of NumPy's: what they own, and that they let go of it."""
+"""Machine code as ufuncs of NumPy's: the memory that they own and release."""
 
 import gc
 import subprocess

@@ -140,7 +140,7 @@ def test_contacts_of_a_tree_are_those_of_forward_dynamics():
 
 @pytest.mark.book("K1")
 def test_loops_hold_while_a_contact_pushes():
-    """A contact of a four-bar: M is what the loop leaves, and accelerations keep it closed."""
+    """A contact of a four-bar: M is the rest of the loop, and accelerations keep it closed."""
     robot = load(ROOT / "examples" / "four_bar.urdf")
     start = robot.assemble([-1.0, 0.5, -1.5], velocities={"crank_joint": 2.0})
     axis = robot.model.v_slices[0].start

@@ -142,7 +142,7 @@ def test_a_spinning_ball_bounces_as_in_closed_form(mu):
 
 @pytest.mark.book("K3")
 def test_energetic_restitution_of_a_rod_with_friction_gives_no_energy():
-    """A slanting rod (Kane and Levinson): Stronge's law loses at least what it must, at any mu."""
+    """A slanting rod (Kane and Levinson): Stronge's law loses at least the bound, at any mu."""
     l, m = 0.5, 1.0
     for mu in (0.0, 0.1, 0.5, 1.0, 3.0):
         for angle in (0.2, 0.7, 1.2):

@@ -223,7 +223,7 @@ def test_no_contacts_are_free_motion():
     ],
 )
 def test_bad_contacts_are_refused(make, words):
-    """With one sentence that says what was expected."""
+    """With one sentence that has the expected value."""
     with pytest.raises(ArgumentError, match=words):
         make()
 
@@ -274,7 +274,7 @@ def no_z(p):
     ],
 )
 def test_functions_that_fail_are_named(item, words):
-    """Whose it is, what it raised or returned, and what it should have made of what."""
+    """The owner, the exception or the value returned, and the expected result."""
     with pytest.raises(
         ArgumentError, match=f"^[^\n]*{words}[^\n]*, expected [^\n]* function of a"
     ):

@@ -118,7 +118,7 @@ def test_rows_that_depend_on_one_another():
 
 
 def test_slips_at_more_contacts_than_needed_take_few_systems():
-    """Eight corners between two palms slip: what their loads leave open does not disturb them."""
+    """Eight corners between two palms slip: undetermined parts of loads do not disturb them."""
     J, mu, half = np.zeros((24, 8)), np.full(8, 0.5), 0.1
     for i, (side, y, z) in enumerate(itertools.product((-1.0, 1.0), repeat=3)):
         at = half * np.array([side, y, z])

@@ -274,7 +274,7 @@ def test_how_fast_and_how_far_the_reference_gives_way(axis, fastest, farthest):
 
 
 def test_the_mass_on_a_spring_is_changed_while_it_runs():
-    """Twice the stiffness, half the way; what the loop does not bear changes nothing."""
+    """Twice the stiffness, half the way; a value that the loop does not bear changes nothing."""
     own = dataclasses.replace(CHOSEN, damping=(600.0, 600.0, 600.0))
     scenario = with_settings(load_scenario("lift_box", FREE), own)
     law, sim = make_law(scenario), rd.Simulation(scenario)

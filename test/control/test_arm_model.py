@@ -25,7 +25,7 @@ def supervised(request):
 
 
 def test_shares_of_the_load_in_the_hands_hold_the_object_up(supervised):
-    """Arms that carry their shares as bodies of their own need what the control law computes.
+    """Arms that carry their shares as bodies of their own need the torques of the control law.
 
     The law takes the object as a body of its own, balances its weight by grasp wrenches and maps
     them through the arms' Jacobians: another way. It sees the object by the first arm, so that
@@ -56,7 +56,7 @@ def test_arms_that_hold_an_object_move_with_it(supervised):
 
 
 def test_one_evaluation_serves_both(supervised, monkeypatch):
-    """Of positions that were asked for last; what callers do to results or positions is theirs."""
+    """Of the last requested positions; changes by callers do not reach results or positions."""
     pilot, q = supervised
     arms, calls = ArmModel(pilot.system), []
     terms = arms.terms

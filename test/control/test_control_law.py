@@ -90,7 +90,7 @@ def test_the_plan_and_its_columns(started):
 
 
 def test_support_holds_arms_and_object_up(started):
-    """It is what the first step commands, and is given for any configuration."""
+    """It is the command of the first step, and is given for any configuration."""
     law, q, _ = started
     still = np.zeros(len(q))
     law.start(q, still)

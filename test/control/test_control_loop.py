@@ -29,7 +29,7 @@ PERIOD_NS = round(PERIOD * 1e9)
 
 
 def begun(scenario):
-    """Return a controller that has started, its plant, and what that measured."""
+    """Return a controller that has started, its plant, and the plant's first measurement."""
     pilot = control_loop(scenario)
     plant = make_plant(scenario, true_system(scenario, pilot.system))
     measured = plant.reset()
@@ -52,7 +52,7 @@ def update(pilot, measured):
 
 
 def test_the_law_runs(pair):
-    """While all is well the law's torque is what is sent."""
+    """While all is well the law's torque is sent."""
     pilot, plant, measured = pair
     for _ in range(200):
         torque, step = update(pilot, measured)
@@ -304,7 +304,7 @@ def test_the_fallback_damps_the_load():
 
 @pytest.mark.parametrize("added", [-1.0, 1.0])
 def test_gravity_that_is_not_as_it_is_said(added):
-    """The first motion shows it, and the arms are held by what is measured alone.
+    """The first motion shows it, and the arms are held by measurements alone.
 
     Drives that compensate gravity although they are said not to, or the other way round; the
     fallback with the same wrong gravity moved the object by more than a decimetre.
@@ -328,7 +328,7 @@ def test_gravity_that_is_not_as_it_is_said(added):
 
 
 def test_signs_that_are_wrong():
-    """Whatever is computed drives the arms: no torque is left, and drives do what they can."""
+    """Whatever is computed drives the arms: no torque is left, and drives do all they can."""
     pilot, plant, measured = begun(load_scenario("lift_box"))
     pilot.safety.fallback.note_drives(np.zeros_like, ())
     for _ in range(200):
@@ -412,7 +412,7 @@ def test_a_grasp_of_a_jointed_object_that_is_dropped():
 
 
 def test_a_check_links_no_machine_code(monkeypatch):
-    """All that it needs is there: LLVM never gives back all memory of what was linked."""
+    """All that it needs is there: LLVM never gives back all memory of linked code."""
     scenario = load_scenario("lift_box")
     pilot = control_loop(scenario)
     measured = make_plant(scenario, true_system(scenario, pilot.system)).reset()
@@ -425,7 +425,7 @@ def test_a_check_links_no_machine_code(monkeypatch):
 
 
 def test_a_slow_law_is_refused_on_a_clock(pair):
-    """On a clock a step must fit into the period; the refusal says what to install."""
+    """On a clock a step must fit into the period; the refusal says how to install the compiler."""
     pilot, _, measured = pair
     pilot.safety.stop(0)
     pilot.safety.reset(0)
@@ -507,7 +507,7 @@ def test_nothing_is_sent_before_the_start(loop, measured):
 
 
 def test_a_start_needs_samples_of_everything(loop, measured):
-    """The sentence names what is missing, and why if that is known."""
+    """The sentence names the missing signal, and why if that is known."""
     with pytest.raises(StaleStreamError, match="left: no sample"):
         loop.prepare(0)
     with pytest.raises(SafetyError, match="left: no sample"):
@@ -676,13 +676,13 @@ def test_a_stop_and_a_fault_from_outside(loop, measured):
 
 
 def fail(*_, **__):
-    """Raise what nobody expects."""
+    """Raise an unexpected exception."""
     raise IndexError("out of range")
 
 
 @pytest.mark.parametrize("where", ["check", "joint_states", "safety"])
 def test_an_error_around_the_law_ends_in_the_fallback(loop, measured, monkeypatch, where):
-    """In the safety layer's own checks or in what looks at samples; latched, within limits."""
+    """In the safety layer's own checks or in those of samples; latched, within limits."""
     started(loop, measured)
     feed(loop, measured, 1)
     target, name = {

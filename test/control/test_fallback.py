@@ -47,7 +47,7 @@ def fallback(
     [(True, 3.0, 3.0), (False, 3.0, 0.0), (True, np.nan, 0.0)],
 )
 def test_a_hold_without_model_makes_the_grip_firmer(held, firmer, added):
-    """From the last torque, once, while the object is held; never by what is no number."""
+    """From the last torque, once, while the object is held; never by NaN."""
     f = fallback(fallback="hold", firmer=lambda q: np.full(4, firmer))
     last = np.array([7.0, -2.0, 5.0, 1.0])
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_the_integral_waits_while_the_torque_is_limited(kind, grows):
     ("delay", "period", "bandwidth"), [(0, 0.002, 25.0), (1, 0.002, 12.5), (0, 0.001, 40.0)]
 )
 def test_the_hold_is_as_stiff_as_its_delay_bears(delay, period, bandwidth):
-    """A twentieth of the rate at which commands answer measurements, and what is asked for."""
+    """A twentieth of the rate at which commands answer measurements, and the requested value."""
     settings = SafetySettings(fallback="hold", fallback_bandwidth=40.0, torque_rate=np.inf)
     f = FallbackTorque(settings, support, lambda q, held: np.eye(4), np.full(4, 1e9), ARMS, delay)
     tau = f.torque(Q, QD, Q, ZERO, period, held=True)
@@ -160,7 +160,7 @@ def test_zero_is_zero():
 
 @pytest.mark.parametrize(("torque", "zero"), [(0.099, True), (-0.101, False)])
 def test_zero_torque_has_a_tolerance_of_a_tenth(torque, zero):
-    """A tenth of a newton metre from what the drives add by themselves."""
+    """A tenth of a newton metre from the torque that the drives add by themselves."""
     f = fallback()
     for added in (0.0, 10.0):
         f.drives_add = None if not added else lambda q: np.full(4, 10.0)
@@ -168,7 +168,7 @@ def test_zero_torque_has_a_tolerance_of_a_tenth(torque, zero):
 
 
 def test_zero_commands_to_drives_that_add_gravity():
-    """The joints have what the drives add then, so that nothing is taken off their commands."""
+    """The joints have the drives' own torque then, so that nothing is taken off their commands."""
     for kind in ("zero", "hold"):
         f = fallback(fallback=kind)
         f.drives_add = lambda q: support(q, False)

@@ -65,7 +65,7 @@ def test_a_halt_is_of_the_plan_that_is_followed():
 
 
 def test_leaving_a_surface_is_no_error():
-    """The path begins where the object is, less what is an error already, and comes back."""
+    """The path begins where the object is, less its present error, and comes back."""
     rows = followed()
     tick, plain = BEGIN + 40, followed()
     seen = plain.row(tick)[:7].copy()
@@ -100,7 +100,7 @@ def test_a_plan_begins_where_it_is_followed():
 
 
 def test_a_plan_is_looked_up_in_parts_alike():
-    """A path followed for longer than a part is what the plan says, also what is compared."""
+    """A path followed for longer than a part equals the plan, also in the comparison."""
     rows, at = followed(), COLUMNS
     rows.follow((Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0),), BEGIN)
     whole = followed(Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0))

@@ -100,7 +100,7 @@ def test_the_margin_is_where_the_sampled_loop_turns_unstable(servo, delay):
 
 @pytest.mark.parametrize("servo", SERVOS)
 def test_the_margin_of_a_continuous_loop(servo):
-    """It is what the sampled margin tends to when the period shrinks."""
+    """It is the limit of the sampled margin when the period shrinks."""
     gains = servo_gains(servo)
     # the sampler's half period of 0.5 ms is a twentieth of the smallest margin here
     assert margin_by_bisection(gains, 1e-3, 0) == pytest.approx(delay_margin(gains), rel=0.05)

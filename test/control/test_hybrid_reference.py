@@ -54,7 +54,7 @@ def test_a_surface_to_stick_to_is_pushed_along():
 
 
 def test_forces_fade_before_a_surface_is_left():
-    """In 0.1 s, those along it alike, so that what sticks does so to the end; then none is wanted.
+    """In 0.1 s, those along it alike, so that a sticking contact sticks to the end; then none.
 
     A touch that is shorter than that begins to fade at once.
     """

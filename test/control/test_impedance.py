@@ -161,7 +161,7 @@ def _seen(scenario):
     ],
 )
 def test_the_bound_that_a_refusal_states_is_accepted(name, override, words, wrong):
-    """It names the number, in its own unit; what it states is entered, and more is refused."""
+    """It names the number, in its own unit; the stated value is accepted, and more is refused."""
     law, seen = _seen(load_scenario(name, [*FREE, f"control.impedance={override}"]))
     with pytest.raises(GainError, match=words) as refused:
         law.check_start(seen.q, seen.qd)
@@ -230,7 +230,7 @@ def test_the_spectral_radius_of_the_sampled_loop(delay):
 
 
 def test_gains_change_while_it_runs():
-    """Half the stiffness, half the force; what the loop does not bear changes nothing."""
+    """Half the stiffness, half the force; a value that the loop does not bear changes nothing."""
     scenario = load_scenario("lift_box", FREE[:1])
     law, seen = _seen(scenario)
     q, still, settings = seen.q, np.zeros(len(seen.q)), scenario.control

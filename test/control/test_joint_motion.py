@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Positions and velocities of one motion pass, with what sensors add; false ones are named."""
+"""Positions and velocities of one motion pass, with sensor errors; false ones are named."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_motion_passes_with_noise_encoders_and_filters(amplitude, hz):
     [(-1.0, "sign"), (0.0, "stand still"), (57.3, "degrees per second"), (2.0, "is false")],
 )
 def test_false_velocities_are_named(scale, why):
-    """Soon; what is false by little takes longer."""
+    """Soon; a small error takes longer."""
     q, qd = motion(0.2, 0.5)
     qd[100:, 1] *= scale
     found, at = judge(q, qd)
@@ -83,7 +83,7 @@ def test_time_stamps_that_are_false_are_told_from_velocities(runs, words, alike,
 
 @pytest.mark.parametrize(("jump", "noticed"), [(3e-3, False), (8e-3, True)])
 def test_a_jump_is_noticed_at_once(jump, noticed):
-    """Beyond what encoders cause, and what the joint may have moved: nearly at rest."""
+    """Beyond the errors of encoders, and the possible motion of the joint: nearly at rest."""
     q, qd = motion(0.01, 0.1)
     q[200:, 2] += jump
     found, at = judge(q, qd)
@@ -93,7 +93,7 @@ def test_a_jump_is_noticed_at_once(jump, noticed):
 
 @pytest.mark.parametrize(("change", "noticed"), [(2.49, False), (2.51, True)])
 def test_an_arm_that_tells_nothing_new_under_other_torques(change, noticed):
-    """Beyond a twentieth of what the drive can give [N m]."""
+    """Beyond a twentieth of the drive's limit [N m]."""
     torque = np.zeros((100, 4))
     torque[50:, 3] = change
     found, at = judge(np.ones((100, 4)), np.zeros((100, 4)), torque=torque, linked=False)
@@ -161,7 +161,7 @@ def test_numbers_that_are_none_spoil_nothing_of_the_other_arm():
 
 @pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
 def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
-    """Whose torques have changed; what moves, or holds nothing with it, is trusted."""
+    """Whose torques have changed; moving arms, and arms that hold nothing together, are trusted."""
     check = Measurements(ARMS, LIMITS)
     q, torque = np.ones(4), np.zeros(4)
     for i in range(20):
@@ -265,7 +265,7 @@ def test_positions_that_jump_count_again_when_they_jump_back(lasts, returns):
 )
 @pytest.mark.parametrize("share", [0.99, 1.01])
 def test_how_far_from_its_place_an_arm_may_come_back(jump, most, share):
-    """By 50 mrad, by a tenth of the jump, or by what encoders cause: it moves meanwhile."""
+    """By 50 mrad, by a tenth of the jump, or by encoder errors: it moves meanwhile."""
     track = _Track("", 1)
     track.is_continuous(np.array([jump]), PERIOD)
     track.is_continuous(np.array([share * most - jump]), PERIOD)
@@ -329,7 +329,7 @@ DOUBTED = 0.05 * (0.004 + 0.004 * 3.03)  # beyond the limit of velocity, at 3.03
     ids=["at rest", "quick", "moving", "too quick"],
 )
 def test_how_far_positions_may_depart_from_velocities(samples, most):
-    """By what encoders, late velocities and filters cause; less of it where speeds are wrong."""
+    """By encoders, late velocities and filters; less of it where speeds are wrong."""
     *first, (q, qd) = samples
     for sign in (-1.0, 1.0):
         assert after(*first, (q + 0.99 * sign * most, qd)) is None
@@ -338,7 +338,7 @@ def test_how_far_positions_may_depart_from_velocities(samples, most):
 
 @pytest.mark.parametrize(("away", "doubted"), [(1.19e-3, False), (1.21e-3, True)])
 def test_how_far_samples_may_depart_while_another_arm_is_false(away, doubted):
-    """By three tenths of what they may otherwise."""
+    """By three tenths of their limit otherwise."""
     check = Measurements(ARMS, LIMITS)
     check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
     assert not check.passes(np.array([1.0, 0, 0, away]), np.zeros(4), passed=PERIOD)
@@ -428,7 +428,7 @@ def test_a_false_arm_is_not_trusted_until_it_begins_anew():
 
 
 def test_samples_long_after_the_last_ones_are_not_compared():
-    """Nobody knows what happened meanwhile; within 0.05 s a jump is one."""
+    """The motion meanwhile is unknown; within 0.05 s a jump is one."""
     for passed, good in ((0.051, True), (0.049, False), (-60.0, True)):
         check = Measurements(ARMS, LIMITS)
         assert check.passes(np.zeros(4), np.zeros(4), passed=PERIOD)
@@ -438,7 +438,7 @@ def test_samples_long_after_the_last_ones_are_not_compared():
 @pytest.mark.parametrize("gap", ["numbers", "samples", "lost"])
 @pytest.mark.parametrize(("away", "good"), [(-0.01, True), (0.01, False)])
 def test_how_far_from_its_last_good_sample_an_arm_may_come_back(gap, away, good):
-    """No further than it can move meanwhile: else the fallback would pull it by what is false."""
+    """No further than it can move meanwhile: else the fallback would pull it by false data."""
     check = Measurements(ARMS, LIMITS)
     q, passed = np.ones(4), PERIOD if gap == "lost" else 0.1
     assert check.passes(q, np.zeros(4), passed=PERIOD)
@@ -457,7 +457,7 @@ def test_how_far_from_its_last_good_sample_an_arm_may_come_back(gap, away, good)
 
 
 def test_speeds_by_positions():
-    """Of every arm by its own time; none is known without time or with what is no number."""
+    """Of every arm by its own time; none is known without time or with NaN."""
     check = Measurements(ARMS, LIMITS)
     check.passes(np.zeros(4), np.ones(4), passed=PERIOD)
     q = np.array([1e-3, -2e-3, 3e-3, np.nan])

@@ -18,6 +18,6 @@ from robot_dynamics.errors import ArgumentError
     ],
 )
 def test_bad_settings_are_named(change, problem):
-    """The name and what was expected are in the sentence."""
+    """The name and the expected value are in the sentence."""
     with pytest.raises(ArgumentError, match=problem):
         JointedControlSettings(**change)

@@ -178,7 +178,7 @@ def test_arms_at_their_grasps_are_far_enough_apart():
 
 
 def test_an_arm_across_the_other_one():
-    """The finding names both links, how close they are, and what was expected."""
+    """The finding names both links, their distance, and the least distance."""
     watch = Proximity(SYSTEM, SafetySettings())
     watch.begin(HELD, BOX)
     across = np.zeros(14)

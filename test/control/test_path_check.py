@@ -77,7 +77,7 @@ def test_a_good_path_passes_and_says_what_it_leaves():
 
 
 def test_a_path_out_of_reach():
-    """The arm and its stretched joint, the elbow, are named first, and what follows from it."""
+    """The arm and its stretched joint, the elbow, are named first, and then the consequences."""
     error = refused(SegmentSettings(1.0, move=(0.8, 0.0, 0.0)), velocity_fraction=1.0)
     sentences = " ".join(problem.sentence for problem in error.problems)
     assert "does not reach the object" in sentences
@@ -171,7 +171,7 @@ def test_problems_of_contacts_and_arms_are_reported_together():
 
 @pytest.fixture
 def rolled(monkeypatch):
-    """Return arrays of a good path's motion; what is checked then is what they were changed to."""
+    """Return arrays of a good path's motion; then the check sees their changed values."""
     motion = check(LIFT).rollout
     changed = {name: getattr(motion, name).copy() for name in ("at", "q", "qd", "torque")}
     changed |= {name: getattr(motion, name).copy() for name in ("support", "pivot")}

@@ -215,7 +215,7 @@ def test_settled_intervals():
     ],
 )
 def test_impossible_profiles_are_refused(force, expected):
-    """A sentence names the change and what was expected."""
+    """A sentence names the change and the expected value."""
     with pytest.raises(ArgumentError, match=expected):
         plan_reference(ReferenceSettings(force=force), UPRIGHT)
 

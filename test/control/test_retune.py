@@ -59,7 +59,7 @@ def test_the_ramp_begins_and_ends_where_it_should():
 
 
 def test_integral_terms_are_carried_over():
-    """Gain times integral stays; what nobody looked at is forgotten; what ends at 0 fades."""
+    """Gain times integral stays; unused integrals are forgotten; integrals without gain fade."""
     integral = np.array([1.0, -2.0])
     assert np.array_equal(2.0 * carried_over(integral, 4.0, 2.0, 1.0), 4.0 * integral)
     assert not carried_over(integral, 0.0, 2.0, 4.0).any()
@@ -142,7 +142,7 @@ def test_gains_that_the_loop_does_not_bear_are_refused(scenario, wild, problem):
 
 
 def test_settings_other_than_gains_stay():
-    """The law keeps the rate, and what its rows and its choice of coordinates depend on."""
+    """The law keeps the rate, and the inputs of its rows and its choice of coordinates."""
     other = replace(SOFT_JOINTED, rate_hz=250.0, jointed=replace(SERVO, lead_periods=2.0))
     kept = with_gains(JOINTED.control, other)
     assert kept.rate_hz == JOINTED.control.rate_hz

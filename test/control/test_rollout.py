@@ -105,7 +105,7 @@ def test_the_controller_is_not_changed():
 
 
 def test_a_path_out_of_reach_ends_where_it_cannot_go_on():
-    """Time and gaps say where; what came before is there."""
+    """Time and gaps say where; earlier rows are there."""
     away = ReferenceSettings(segments=(SegmentSettings(1.0, move=(0.8, 0.0, 0.0)),))
     motion = rolled_out(controller(away), np.arange(0.0, 1.01, 0.02))
     assert 0.3 < motion.failed_at < 0.8
@@ -193,7 +193,7 @@ def test_pivots_of_both_laws_are_the_same():
 
 
 def test_where_an_arm_does_not_reach_a_part():
-    """The rollout ends there, and tells what remains for each arm."""
+    """The rollout ends there, and reports the rest for each arm."""
     *_, motion = fold_of(
         "reference.segments=[{duration_s: 4.0, move: [0.0, 0.0, 2.0]}]", "reference.fold=[]"
     )

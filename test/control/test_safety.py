@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The safety layer: what it sends in each state, and each hazard's answer."""
+"""The safety layer: its commands in each state, and each hazard's answer."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def problems(cls: type, text: str) -> str:
 
 
 def numbers_of(settings):
-    """Return all numbers of settings, and of settings in them, with what their fields say."""
+    """Return all numbers of settings, and of settings in them, with the texts of their fields."""
     for f in fields(settings):
         value = getattr(settings, f.name)
         if is_dataclass(value):
@@ -70,7 +70,7 @@ def test_everything_has_a_default(cls):
 
 
 def test_a_reference_is_short():
-    """The shipped kind of reference decodes into what it says."""
+    """The shipped kind of reference decodes into the stated values."""
     reference = decode(ReferenceSettings, parse_yaml(REFERENCE, "settings.yaml"))
     assert reference.segments[0] == SegmentSettings(2.0, move=(0.0, 0.0, 0.4))
     assert reference.segments[2].rotate.about == "object"
@@ -115,7 +115,7 @@ def test_nested_settings_and_the_period():
     ],
 )
 def test_a_mistake_is_named_with_its_line(cls, text, expected):
-    """Each mistake gives one sentence with the place and what was expected."""
+    """Each mistake gives one sentence with the place and the expected value."""
     message = problems(cls, text)
     assert "settings.yaml:1" in message
     assert expected in message

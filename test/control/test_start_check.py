@@ -87,7 +87,7 @@ def test_wrong_lengths_are_refused(held):
 
 
 def test_disagreement_about_the_object(held):
-    """None with closed grasps; a joint turned by a known angle turns what its arm sees by it."""
+    """None with closed grasps; a joint turned by a known angle turns its arm's view by it."""
     assert disagreement(SYSTEM, held) < 1e-8  # to which the grasps were closed
     q = held.copy()
     q[7] += 0.1  # the right arm's first joint, about a vertical axis at (0, -0.25)

@@ -41,7 +41,7 @@ def collect(still, wrenches, *, clock=WallClock, loop=None):
 
 
 def test_sensors_are_tared_by_the_mean(still):
-    """Of 50 samples with noise; what is measured then is nothing."""
+    """Of 50 samples with noise; the rest measures zero."""
     noise = np.random.default_rng(1).normal(size=(50, 2, 6))
     loop, taring = collect(still, BIAS + noise)
     assert taring.count == 50

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The sum of grasp wrenches against the engine's, and what is made of its residual."""
+"""The sum of grasp wrenches against the engine's, and findings from its residual."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_the_wrench_of_the_motion_leaves_no_residual(system):
 
 
 def test_a_push_by_the_world_is_found_whole(system):
-    """The residual is what the world takes; the finding names it and its limits."""
+    """The residual is the world's share; the finding names it and its limits."""
     monitor = Monitor(system)
     pose, _, row = moving()
     row[:], still = 0.0, np.zeros(6)

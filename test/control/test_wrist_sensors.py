@@ -27,7 +27,7 @@ BIAS = (
 
 
 def begun(*overrides):
-    """Return a loop before its start, its plant and what that measured."""
+    """Return a loop before its start, its plant and the plant's measurement."""
     scenario = load_scenario("lift_box", overrides)
     loop = control_loop(scenario)
     plant = make_plant(scenario, true_system(scenario, loop.system))
@@ -45,7 +45,7 @@ def test_a_tared_bias_is_gone_on_every_axis():
 
 
 def test_a_tool_is_weighed_in_every_orientation():
-    """Its weight is subtracted while the arm turns; statics tell what the sensor carries."""
+    """Its weight is subtracted while the arm turns; statics give the sensor's load."""
     loop, _, measured = begun(TOOL)
     system, rng = loop.system, np.random.default_rng(3)
     robot = Robot(system.model)

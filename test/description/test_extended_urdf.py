@@ -31,7 +31,7 @@ def load(tmp_path):
 
 
 def test_frames_are_closed_with_their_types(load):
-    """3d closes at a point, 6d wholly, which is the default; joints stand for what they carry."""
+    """3d closes at a point, 6d wholly, which is the default; joints stand for their bodies."""
     (loop,) = load(YAML).mechanism.loops
     assert (loop.name, loop.type) == ("loop_A_to_fix_B", "spherical")
     assert (loop.predecessor, loop.successor) == ("loop_A", "loop_B")
@@ -88,7 +88,7 @@ def test_limits_of_an_angle_are_not_those_of_another_joint(tmp_path):
     ],
 )
 def test_mistakes_are_located(load, old, new, message):
-    """Each mistake names the file's line and what would have been valid."""
+    """Each mistake names the file's line and a valid value."""
     with pytest.raises(DescriptionError, match=message) as caught:
         load(YAML.replace(old, new, 1))
     assert "robot.yaml:" in str(caught.value)

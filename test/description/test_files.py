@@ -12,7 +12,7 @@ from robot_dynamics.description.files import as_text, locate, read_bytes
 
 
 def test_a_missing_file_is_named_with_the_likely_one(tmp_path):
-    """A missing file is one sentence that says what was expected and which file is there."""
+    """A missing file is one sentence with the expected file and the files that are there."""
     (tmp_path / "panda.urdf").write_text("<robot/>")
     with pytest.raises(DescriptionError, match=r"pandas\.urdf.*panda\.urdf") as e:
         read_bytes(tmp_path / "pandas.urdf", expected="a URDF file", limit=100)

@@ -16,7 +16,7 @@ from robot_dynamics.model.joints import JOINT_TYPES, loop_joint_names, tree_join
 
 
 def looked_up(name, **parameters):
-    """Return the type of a name and what is wrong with it."""
+    """Return the type of a name and its errors."""
     diagnosis = Diagnosis()
     found = known_type(name, parameters, tree_joint_names(), diagnosis, "f:3", "joint 'j'")
     return found, diagnosis.problems
@@ -39,7 +39,7 @@ def test_types_are_found_with_their_parameters():
 
 
 def test_every_parameter_has_a_unit_and_is_asked_for():
-    """Whatever types there are: what they take is missed by name, with its unit."""
+    """Whatever types there are: a missing parameter is named, with its unit."""
     for name in JOINT_TYPES:
         for parameter in parameter_names(name):
             diagnosis = Diagnosis()
@@ -49,7 +49,7 @@ def test_every_parameter_has_a_unit_and_is_asked_for():
 
 
 def test_a_misspelt_parameter_is_named_with_the_one_that_was_meant():
-    """Both are said: what is unknown, and what is missing."""
+    """Both are reported: unknown and missing parameters."""
     diagnosis = Diagnosis()
     known_type("helical", {"pich": 1.0}, JOINT_TYPES, diagnosis, "f:3", "joint 'j'")
     text = " ".join(p.sentence() for p in diagnosis.problems)

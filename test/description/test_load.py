@@ -128,7 +128,7 @@ def test_warnings_of_loops_are_kept_and_may_refuse(tmp_path):
     ],
 )
 def test_files_in_the_wrong_place_are_recognised(tmp_path, text, message):
-    """A table without its convention, and loops without their robot, say what is missing."""
+    """A table without its convention, and loops without their robot, name the missing argument."""
     (tmp_path / "m.yaml").write_text(text)
     with pytest.raises(DescriptionError, match=message):
         load_description(tmp_path / "m.yaml")

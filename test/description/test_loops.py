@@ -50,7 +50,7 @@ def read(tmp_path, text, links=("tool", "box")):
 
 
 def test_a_good_file_is_read(tmp_path):
-    """Links, type and poses arrive; what is left out is zero."""
+    """Links, type and poses arrive; omitted poses are zero."""
     (loop,) = read(tmp_path, GOOD)
     assert (loop.name, loop.type, loop.predecessor, loop.successor) == (
         "left", "fixed", "tool", "box",
@@ -97,13 +97,13 @@ def test_written_loops_are_read_back_to_rounding(tmp_path, rng):
     ],
 )
 def test_mistakes_are_located(tmp_path, old, new, message):
-    """A typo in a key, a type or a link is answered with its line and what was meant."""
+    """A typo in a key, a type or a link is answered with its line and the nearest name."""
     with pytest.raises(DescriptionError, match=message):
         read(tmp_path, GOOD.replace(old, new))
 
 
 def test_degrees_and_idle_gears_are_doubted():
-    """The line of the end, or of the gear, and what was probably meant."""
+    """The line of the end, or of the gear, and the nearest name."""
     diagnosis = Diagnosis()
     text = (
         GOOD.replace("1.5, 0", "90, 0") + "couplings:\n- {name: g, joint: a, driver: b, ratio: 0}"

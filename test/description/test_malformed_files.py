@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Malformed files: each is answered by errors that say where, and nothing else.
 
-That each is answered at all is what the time limit of the tests looks after.
+That each is answered at all is ensured by the time limit of the tests.
 """
 
 import contextlib
@@ -154,7 +154,7 @@ def test_doubtful_files_end_with_status_0_and_a_warning(tmp_path, capsys, case):
 
 
 def special_files(folder):
-    """Make what is no ordinary file, and return the arguments and words of the error of each."""
+    """Make irregular files, and return the arguments and words of the error of each."""
     (folder / "folder.urdf").mkdir()
     os.mkfifo(folder / "pipe.urdf")
     (folder / "circle.urdf").symlink_to("circle.urdf")

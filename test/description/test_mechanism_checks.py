@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that hold for every format; what each format makes of them is in the corpus."""
+"""Rules that hold for every format; the corpus has the cases of each format."""
 
 import dataclasses
 

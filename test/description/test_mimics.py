@@ -12,7 +12,7 @@ from robot_dynamics.model import CouplingElement, JointElement
 
 
 def gears(mimics, types):
-    """Return the couplings of mimic joints, and what is wrong with them."""
+    """Return the couplings of mimic joints, and their errors."""
     joints = {name: JointElement(name, kind, "a", "b") for name, kind in types.items()}
     places = Places("f:1", joints={name: f"f:{i}" for i, name in enumerate(types, 2)})
     diagnosis = Diagnosis()
@@ -39,7 +39,7 @@ def test_mimic_joints_have_no_drive():
 
 
 def test_a_multiplier_of_zero_is_doubted():
-    """It holds the joint at the offset: hardly what was meant, but a mechanism."""
+    """It holds the joint at the offset: hardly intended, but a mechanism."""
     couplings, (problem,) = gears({"b": ("a", 0.0, 0.5)}, {"a": "revolute", "b": "revolute"})
     assert couplings == (CouplingElement.gear("b", "b", "a", 0.0, 0.5),)
     assert (problem.severity, problem.place) == ("warning", "f:3")

@@ -292,7 +292,7 @@ def test_arguments_of_the_loader_hold_for_mjcf(tmp_path):
 
 
 def test_without_mujoco(monkeypatch, tmp_path):
-    """One sentence says what to install."""
+    """One sentence says how to install it."""
     monkeypatch.setitem(sys.modules, "mujoco", None)
     (tmp_path / "arm.xml").write_text(ARM)
     with pytest.raises(

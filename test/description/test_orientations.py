@@ -67,5 +67,5 @@ def test_degrees_are_noticed(angle):
 
 @pytest.mark.parametrize("angle", [0.0, 1.5708, -3.1416, 6.2832, -2 * np.pi])
 def test_radians_are_no_degrees(angle):
-    """A whole turn and what is below, also when printed with few digits."""
+    """A whole turn and smaller angles, also when printed with few digits."""
     assert looks_like_degrees((angle, 0.0, angle)) == ""

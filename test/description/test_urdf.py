@@ -53,7 +53,7 @@ def test_a_clean_arm_is_read_as_it_stands():
 
 @pytest.mark.parametrize("name", LOADED)
 def test_known_robots_load_with_warnings(name):
-    """panda, ur5 and baxter load; what is wrong with them is warned of."""
+    """panda, ur5 and baxter load; their errors are warnings."""
     description = read_urdf(example(name))
     joints, suspect = LOADED[name]
     assert len([j for j in description.mechanism.joints if j.type != "fixed"]) == joints
@@ -209,7 +209,7 @@ def test_a_mass_on_its_own_axis_is_found():
 
 
 def test_mimic_joints_are_geared():
-    """A mimic joint is a joint of its own with a coupling, and what it mimics stays known."""
+    """A mimic joint is a joint of its own with a coupling; the mimicked joint stays known."""
     text = ARM.replace(
         '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow" multiplier="2"/>'
     )

@@ -54,7 +54,7 @@ def test_a_planar_joint_moves_in_the_plane_normal_to_its_axis():
 
 
 def test_types_that_urdf_lacks_are_read_with_a_warning():
-    """Any type of the joint library may carry a body; what it takes are attributes."""
+    """Any type of the joint library may carry a body; its parameters are attributes."""
     text = f"""<robot name="r"><link name="a"/><link name="b">{INERTIAL}</link>
     <joint name="j" type="helical" pitch="0.01"><parent link="a"/><child link="b"/></joint>
     </robot>"""
@@ -72,7 +72,7 @@ def with_safety(attributes):
 
 
 def test_soft_limits_are_read():
-    """`<safety_controller>` arrives whole; what it leaves out is open."""
+    """`<safety_controller>` arrives whole; omitted attributes are None."""
     full = 'soft_lower_limit="-0.9" soft_upper_limit="1.9" k_position="100" k_velocity="40"'
     joint = read_urdf(with_safety(full)).mechanism.joints[0]
     assert joint.safety == SafetyController(-0.9, 1.9, 100.0, 40.0)

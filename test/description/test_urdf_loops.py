@@ -115,7 +115,7 @@ def test_each_side_may_have_an_axis_of_its_own():
 
 
 def test_any_type_of_the_library_may_close_a_loop():
-    """Names of the joint library, what other programs call them, and types with parameters."""
+    """Names of the joint library, names in other programs, and types with parameters."""
     for stated, expected in (("spherical", "spherical"), ("ball", "spherical"), ("6d", "fixed")):
         (loop,) = read_urdf(closed(PLUS.replace('"revolute"', f'"{stated}"'))).mechanism.loops
         assert loop.type == expected
@@ -193,7 +193,7 @@ def test_ends_on_one_rigid_piece_close_nothing():
 
 
 def test_a_joint_without_axis_is_warned_of():
-    """z of the stated frames is taken, which may not be what was meant."""
+    """z of the stated frames is taken, which may not be the intended axis."""
     (problem,) = read_urdf(closed(PLUS.replace('<axis xyz="0 1 0"/>', ""))).diagnosis.warnings
     assert "has no <axis>, it is taken as z" in problem.message
 

@@ -176,7 +176,7 @@ def test_everything_said_of_a_part_is_said_of_it_in_the_world(cell, tmp_path):
 
 
 def test_drives_that_one_part_states_are_kept_beside_those_of_others():
-    """The part that says which joints are driven is believed; the other drives what can be."""
+    """The part that states its driven joints is believed; the other drives all that it can."""
     arm = read_urdf(ARM)
     said = replace(arm, mechanism=with_drives(arm.mechanism, ("elbow",)), actuated=("elbow",))
     both = place([Part(said, "a_"), Part(arm, "b_"), Part(read_urdf(BOX), carrier="floating")])
@@ -188,7 +188,7 @@ def test_drives_that_one_part_states_are_kept_beside_those_of_others():
 
 
 def test_a_world_is_given_loops_loaded_saved_and_loaded_again(cell, tmp_path):
-    """The grasps of a YAML file close the loops; what is saved comes back equal."""
+    """The grasps of a YAML file close the loops; saved files read back equal."""
     closed = load_description(cell, loops=tmp_path / "grasps.yaml")
     assert [loop.name for loop in closed.mechanism.loops] == ["left", "right"]
     assert [c.name for c in closed.mechanism.couplings] == ["l_grip", "r_grip", "pair"]

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""XML from untrusted sources: what is refused before any of it is used."""
+"""XML from untrusted sources: refusals before any of it is used."""
 
 import pytest
 

@@ -125,7 +125,7 @@ def test_a_good_document_becomes_the_dataclass():
     ],
 )
 def test_each_mistake_is_one_located_sentence(line, message):
-    """The sentence names the line, the key, what was found and what was expected."""
+    """The sentence names the line, the key, the value and the expected one."""
     (sentence,) = problems(GOOD + line + "\n")
     assert sentence.startswith(message)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mechanisms with joints of every type, and what their links do."""
+"""Mechanisms with joints of every type, and the motion of their links."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_drives_by_name():
 
 
 def test_forced_motions_are_those_of_the_drives():
-    """G_u = B^T G is what left, strength and right say, and free motions feel no drive."""
+    """G_u = B^T G agrees with left, strength and right, and free motions feel no drive."""
     robot = Robot.from_mechanism(linkages.excavator())
     q = robot.assemble([0.9, 1.0, 0.4, 0.3]).q
     K, error = robot.closure(q)

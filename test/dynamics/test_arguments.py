@@ -31,7 +31,7 @@ def test_sequences_and_single_numbers():
     ],
 )
 def test_wrong_shapes_and_numbers_are_refused(values, words):
-    """Wrong shapes and numbers that are none are named, with what was expected."""
+    """Wrong shapes and NaN are named, with the expected value."""
     with pytest.raises(ArgumentError, match=words):
         finite_vector("q", values, 2)
 
@@ -51,14 +51,14 @@ def test_text_instead_of_numbers_is_refused():
 
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None, True])
 def test_numbers_that_have_to_be_positive(value):
-    """Zero, negative numbers, and what is no number, are refused."""
+    """Zero, negative numbers and NaN are refused."""
     with pytest.raises(ArgumentError, match=r"length"):
         positive_number("length", value)
     assert positive_number("length", np.float64(2.0)) == 2.0
 
 
 def test_a_string_is_no_list_of_names():
-    """One name by itself is not read letter by letter; the message says what to write."""
+    """One name by itself is not read letter by letter; the message shows the right form."""
     assert several_names("drives", ["a", "b"]) == ("a", "b")
     with pytest.raises(ArgumentError, match="'crank'"):
         several_names("drives", "crank")

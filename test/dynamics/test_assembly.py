@@ -115,7 +115,7 @@ def test_bars_that_are_too_short_are_reported_with_the_gap(four_bar):
 
 
 def test_the_narrowest_gap_of_all_starts_is_named(four_bar):
-    """Crank and coupler held in line, the rocker's end stays away by what the lengths leave."""
+    """Crank and coupler held in line, the rocker's end keeps the distance given by the lengths."""
     with pytest.raises(AssemblyError, match=r"\b6\b.*'pin'.*\b400\b") as no:
         four_bar.assemble(held={"crank_joint": 0.0, "coupler_joint": 0.0}, restarts=5)
     found = four_bar.closure(no.value.q)[1][2:4]
@@ -170,7 +170,7 @@ def test_limits_of_joints_with_several_freedoms():
 
 
 def test_limits_of_a_ball_joint():
-    """A ball joint that may tilt by little reaches what it can; beyond, the error says so."""
+    """A ball joint with a small range reaches its limit; beyond, the error says so."""
     b = linkages.Builder("ball")
     tilt = (Limits(-0.3, 0.3), Limits(-0.3, 0.3), Limits())
     b.add("rod", "base", "spherical", limits=tilt)
@@ -285,7 +285,7 @@ def test_velocities_that_contradict_the_loops(four_bar):
 @pytest.mark.parametrize("size", [1.0, 1e-6])
 def test_velocities_of_what_cannot_move(seed, size):
     """In a rigid truss nothing is left of any velocity, and with nothing held nothing is
-    contradicted: what the projection leaves is rounding of what was asked for.
+    contradicted: the projection leaves only rounding errors of the request.
     """
     rng = np.random.default_rng(seed)
     mechanism, q = linkages.random_truss(rng)
@@ -359,7 +359,7 @@ def test_functions_take_any_closure(four_bar):
 
 
 def test_gaps_in_words():
-    """Only what is open is said."""
+    """Only open loops are reported."""
     assert str(Gap(0.0012, 0.0)) == "1.2 mm"
     assert str(Gap(0.0, np.pi)) == "180 degrees"
     assert str(Gap(196.0, 0.0)) == "196 m"
@@ -408,7 +408,7 @@ def test_loops_close_to_the_last_decimal_of_rounded_frames(decimals):
 @pytest.mark.parametrize("decimals", [4, 6, 8])
 def test_a_near_configuration_before_a_far_one(decimals):
     """Bennett's linkage closes through special dimensions. Rounded ones leave it open by a little
-    at every angle but few, and these are not what a guess at another angle means.
+    at every angle but few, and a guess at another angle does not mean these.
     """
     a, b_, alpha = 0.5, 0.8, 0.6
     beta = np.arcsin(b_ * np.sin(alpha) / a)

@@ -92,7 +92,7 @@ def test_straight_chains_are_badly_conditioned():
 @pytest.mark.book("N5")
 @pytest.mark.usefixtures("interpreted")
 def test_a_box_with_a_cylinder():
-    """I^A of Example 7.1 is diagonal: what the cylinder leaves free is the box's alone."""
+    """I^A of Example 7.1 is diagonal: the inertia along the cylinder's freedoms is the box's."""
     m1, I1, m2, I2 = 3.0, 0.4, 2.0, 0.1
     origin = (0.0, 0.0, 0.0)
     links = (
@@ -245,7 +245,7 @@ def test_without_joints_there_is_no_condition_number():
     ],
 )
 def test_simpler_inertias_move_alike(rng, types):
-    """Inverse and forward dynamics and H stay what they were, with fewer parameters (9.7)."""
+    """Inverse and forward dynamics and H do not change, with fewer parameters (9.7)."""
     model = build(random_tree(rng, types, chain=True))
     simple = simplified_inertias(model)
     state = [x.tolist() for x in random_state(rng, model)]

@@ -71,7 +71,7 @@ def test_product_with_H(case):
 
 @pytest.mark.book("F3", "F4")
 def test_both_factorisations_solve_with_the_inertia_matrix(case):
-    """H^-1 b by either factorisation is what the factors of compiled programs give."""
+    """H^-1 b by either factorisation equals the result of the compiled programs' factors."""
     H, parents, b = case
     expected = np.array(factor(H).solve(b))
     L = sparse.ltl(H, parents)
@@ -85,7 +85,7 @@ def test_both_factorisations_solve_with_the_inertia_matrix(case):
 
 
 class Counted(float):
-    """A number that counts what is done with it."""
+    """A number that counts its operations."""
 
     counts: dict[str, int] = {}  # noqa: RUF012 - one count of all numbers is meant
 

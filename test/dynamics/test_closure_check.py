@@ -189,7 +189,7 @@ def test_samples_are_taken_in_the_domain():
 
 
 def test_paths_out_of_the_domain_are_not_followed():
-    """Between samples on both sides of what is outside nothing is said of jumps."""
+    """Between samples on both sides of the outside range no jump is reported."""
     function = replace(closures.four_bar_function(), domain=lambda y: abs(y[0]) > 0.5)
     robot = Robot.from_mechanism(linkages.four_bar())
     explicit = robot.with_closure(function, check=False)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Several closure functions and couplings as one, and what is independent then."""
+"""Several closure functions and couplings as one, and their independent variables."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def function_of(independent, positions):
     ],
 )
 def test_functions_that_do_not_fit(functions, words):
-    """Each error names the joint and the function, and says what was expected."""
+    """Each error names the joint and the function, and the expected value."""
     with pytest.raises(ClosureFunctionError, match=words):
         compose(golden.actuated_arm_model(), functions)
 

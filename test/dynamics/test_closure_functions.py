@@ -124,7 +124,7 @@ def start_of(closure):
 
 
 def test_joints_in_no_loop_are_independent():
-    """Joints in no loop, a floating base among them, are independent and stay what they are."""
+    """Joints in no loop, a floating base among them, are independent and do not change."""
     mechanism = linkages.tilted(linkages.four_bar(), np.eye(3), kind="floating")
     closure = compose(build(mechanism), [closures.four_bar_function()])
     assert [c.name for c in closure.coordinates] == ["crank_joint", "room_to_base"]
@@ -203,7 +203,7 @@ def test_closure_functions_take_batches(book):
 
 
 def test_functions_of_math_and_branches_are_refused():
-    """math.sin and comparisons cannot be traced; the error says what to use instead."""
+    """math.sin and comparisons cannot be traced; the error names replacements."""
     robot = Robot(golden.actuated_arm_model())
     gamma = closures.actuated_arm_function().positions
     for wrong, words in (

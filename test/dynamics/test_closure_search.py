@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One start of the search: how fast it converges, what it believes, where it may go."""
+"""One start of the search: rate of convergence, acceptance, and admissible region."""
 
 from itertools import pairwise
 
@@ -61,7 +61,7 @@ def test_settling_only_goes_down():
 
 
 def test_starts_are_spread_within_limits():
-    """Random starts respect limits, hold what is fixed, and reach everywhere at spread one."""
+    """Random starts respect limits, keep fixed values, and reach everywhere at spread one."""
     b = linkages.Builder("ranges")
     b.add("narrow", "base", limits=Limits(1.0, 1.5))
     b.add("wide", "narrow")

@@ -206,7 +206,7 @@ def test_directions_and_weights_that_are_not_finite(value, rng):
 
 @pytest.mark.usefixtures("interpreted")
 def test_trees_without_derivatives(rng):
-    """A tip without mass is named, and what is not a number; no word of constraints."""
+    """A tip without mass is named, and so is NaN; no word of constraints."""
     chain = random_tree(rng, ["revolute"] * 2, chain=True)
     zero = np.zeros(2)
     light = replace(chain, links=(*chain.links[:-1], LinkElement(chain.links[-1].name)))

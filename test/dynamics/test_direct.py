@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Method 1: the whole system of equations, with what is redundant taken out."""
+"""Method 1: the whole system of equations, without its redundant rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts within bounds: against brute force, SLSQP and closed forms; what cannot be, by name."""
+"""Efforts within bounds: against brute force, SLSQP and closed forms; conflicts by name."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_least_norm_within_bounds(seed):
 
 
 def test_wishes_in_their_order(rng):
-    """The second wish gets what the first leaves: nearest to it among all that meet the first."""
+    """The second wish gets the rest of the first: nearest to it among all that meet the first."""
     Z = rng.normal(size=(5, 3))
     first = LeastSquaresGoal(np.eye(5)[:1], np.array([7.0]))
     second = LeastSquaresGoal(np.eye(5), np.ones(5))
@@ -147,7 +147,7 @@ def test_c13_bounded_efforts_of_two_arms(squeezed):
 
 
 def test_c13_bounds_that_cannot_be_met(squeezed):
-    """Row C13: the drives in the way are named, with what they exceed; relaxed by it, it works."""
+    """Row C13: the drives in the way are named, with their excess; relaxed by it, it works."""
     robot, state, least, _ = squeezed
     strong = float(np.max(np.abs(least.efforts)))
     limits = dict.fromkeys(least.drives, 0.05 * strong)
@@ -230,7 +230,7 @@ def test_c13_a_box_tips_at_its_closed_form_acceleration():
 def test_c13_forces_in_friction_cones_cost_more_effort():
     """Row C13: two arms hold an object by friction; inside the cones it costs more effort.
 
-    Without bounds the pushes are too small for what friction has to carry.
+    Without bounds the pushes are too small for the load that friction has to carry.
     """
     robot, (q, qd, qdd) = frictional_grasp()
     names = ("grasp0", "grasp1")
@@ -271,7 +271,7 @@ def test_c13_bounds_on_forces_nobody_determines(rng):
 def test_c13_a_force_that_no_drive_can_load(rng):
     """Row C13: two points can be squeezed along their line alone; other wishes change nothing.
 
-    What drives do to forces across that line is rounding, and is not taken for a handle.
+    Effects of drives on forces across that line are rounding errors, and not taken for a handle.
     """
     robot, (start, _, _) = frictional_grasp()
     state = motion(robot, rng, start)

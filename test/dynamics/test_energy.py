@@ -55,7 +55,7 @@ def test_kinetic_energy_is_that_of_the_inertia_matrix(robot):
 
 
 def test_potential_energy_has_the_slope_of_the_bias_force(robot):
-    """Along each freedom, the energy grows by what gravity's joint force does."""
+    """Along each freedom, the energy grows by the work of gravity's joint force."""
     model = robot.model
     q, qd, _ = random_state(np.random.default_rng(4), model)
     q = np.array(model.normalized(q.tolist()))

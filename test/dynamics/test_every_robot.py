@@ -44,7 +44,7 @@ def on_a_floating_base(mechanism):
 
 
 def both(name, floating):
-    """Return a robot and Pinocchio's reading of the same file, or skip what is refused."""
+    """Return a robot and Pinocchio's reading of the same file, or skip a refused file."""
     from support.oracle import Pinocchio, pin
 
     try:

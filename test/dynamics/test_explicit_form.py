@@ -44,7 +44,7 @@ def test_forward_dynamics_of_the_golden_case(book):
 
 
 def test_multipliers_of_the_golden_case(book):
-    """N10: K^T lambda is what H qdd + C - tau lacks; of minimum norm it has the printed digits."""
+    """N10: K^T lambda = H qdd + C - tau; of minimum norm it has the printed digits."""
     model, *_ = book
     robot, order = Robot(model), golden.order(model)
     explicit = robot.with_closure(closures.actuated_arm_function())

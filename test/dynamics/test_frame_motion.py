@@ -174,7 +174,7 @@ def test_batches_and_places_for_results(rng):
 
 
 def test_frames_of_the_user(rng):
-    """A frame on a frame is where their poses take it, and the model keeps what it had."""
+    """A frame on a frame has the product of their poses, and the model keeps its frames."""
     robot = Robot.from_mechanism(linkages.four_bar())
     first, second = random_pose(rng), random_pose(rng)
     name = robot.model.bodies[1].name

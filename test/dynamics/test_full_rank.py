@@ -153,7 +153,7 @@ def test_rounded_frames_do_not_lock_a_planar_loop(bars, error):
 
 
 def test_the_interpreted_pivot_is_the_compiled_one():
-    """Over floats nothing is known to be constant; what is left out there does not matter."""
+    """Over floats nothing is known to be constant; the omitted terms do not matter."""
     robot = Robot.from_mechanism(linkages.stewart_platform())
     q = robot.assemble().q
     qd, tau = np.zeros(24), np.zeros(24)
@@ -165,7 +165,7 @@ def test_the_interpreted_pivot_is_the_compiled_one():
 
 
 def test_wide_openings_keep_their_constraints():
-    """Far from closure constraints still act: they are what brings the loops together."""
+    """Far from closure constraints still act: they bring the loops together."""
     robot = parallelogram()
     q = np.array([0.9, -0.5, 1.0])
     motion = robot.constrained_motion(q, np.zeros(3), TAU)

@@ -47,7 +47,7 @@ def test_the_two_algorithms_agree(tree, rng):
 @pytest.mark.book("H1", "H2")
 @pytest.mark.parametrize("algorithm", [hybrid_dynamics, hybrid_dynamics_by_inertia_matrix])
 def test_accelerations_and_forces_belong_together(tree, rng, algorithm):
-    """ID of the accelerations are the forces, and what was given has come out unchanged."""
+    """ID of the accelerations are the forces, and the given values are unchanged."""
     from robot_dynamics.dynamics.inverse import inverse_dynamics
 
     model, (q, qd, tau, qdd), parameters = given(tree, rng)

@@ -36,7 +36,7 @@ def robot(request):
 
 
 def check(robot, q, qd):
-    """Check that G and g are what (8.51) promises, against the null space by other means."""
+    """Check that G and g satisfy (8.51), against the null space by other means."""
     _, _, K, k, error, _ = robot.constraint_terms(q, qd)
     form = robot.independent_form(q, qd)
     n, r = robot.model.nv, constraint_rank(robot.model, K, error, q).rank
@@ -118,7 +118,7 @@ def test_wishes_are_granted(coordinate, rng):
     ],
 )
 def test_wishes_that_do_not_fit_are_refused(wish, message, rng):
-    """Too few or too many: one sentence says which, and what would do."""
+    """Too few or too many: one sentence says which, and names a valid choice."""
     robot = Robot.from_mechanism(linkages.four_bar())
     q, qd, _ = closed_state(robot, rng)
     with pytest.raises(RobotDynamicsError, match=f"^four_bar: {message}"):
@@ -126,7 +126,7 @@ def test_wishes_that_do_not_fit_are_refused(wish, message, rng):
 
 
 def test_wishes_that_depend_on_one_another_are_refused(rng):
-    """Boom and piston of Fig 8.3 move together; what would do keeps the first of the wishes."""
+    """Boom and piston of Fig 8.3 move together; the proposed choice keeps the first wish."""
     robot = Robot.from_mechanism(linkages.excavator())
     q, qd, _ = closed_state(robot, rng)
     message = r"\b2\b.*piston_joint.*bucket_joint"

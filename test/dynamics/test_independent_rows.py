@@ -63,7 +63,7 @@ def test_loops_that_cannot_be_closed_leave_all_rows():
 
 
 def test_a_constraint_that_counts_after_all_is_noticed(rng):
-    """Leaving out what is not redundant gives a pivot that tells, unless nothing comes of it."""
+    """Leaving out an independent row gives a pivot that tells, unless nothing comes of it."""
     robot = Robot.from_mechanism(linkages.four_bar("sphere_in_cylinder"))
     solve = compiled(robot, (0,))
     q, qd, tau = closed_state(robot, rng)

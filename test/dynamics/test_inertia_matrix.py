@@ -37,7 +37,7 @@ def test_equals_pinocchio_on_real_robots(real, rng):
 
 @pytest.mark.book("F2")
 def test_columns_are_inverse_dynamics(tree, rng):
-    """Column j is what unit acceleration of variable j takes at rest without gravity (6.1)."""
+    """Column j is the force of a unit acceleration of variable j at rest without gravity (6.1)."""
     mechanism, _ = tree
     model = build(mechanism, gravity=(0.0, 0.0, 0.0))
     parameters, rest = parameters_of(model), [0.0] * model.nv

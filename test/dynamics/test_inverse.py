@@ -171,7 +171,7 @@ def test_forces_of_bodies_balance(tree, rng, part):
 
 @pytest.mark.book("E2")
 def test_inverse_dynamics_are_the_sum_of_their_parts(tree, rng):
-    """ID is the sum of gravity, velocity terms, H qdd and minus what external forces do."""
+    """ID is the sum of gravity, velocity terms, H qdd and minus the external forces' part."""
     mechanism, model = tree
     q, qd, qdd = (x.tolist() for x in random_state(rng, model))
     parameters = parameters_of(model)

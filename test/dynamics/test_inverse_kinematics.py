@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics: reached targets, limits, what is out of reach, several frames, loops."""
+"""Inverse kinematics: reached targets, limits, targets out of reach, several frames, loops."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_closed_form_of_two_links():
 
 
 def test_out_of_reach_is_as_near_as_can_be():
-    """A stretched arm points at what it does not reach."""
+    """A stretched arm points at a target that it does not reach."""
     robot = planar_arm(0.5, 0.4)
     found = robot.inverse_kinematics("tip", [1.2, 1.6, 0.0], [0.3, 0.5])
     assert not found.converged

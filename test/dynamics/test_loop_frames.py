@@ -44,7 +44,7 @@ def test_the_loop_root_is_the_last_common_ancestor(predecessor, successor, root)
 
 @pytest.mark.parametrize("ends", [("link3", "link4"), ("base", "link4"), ("link2", "base")])
 def test_the_placement_is_that_of_the_links(ends):
-    """sXp is made of the poses of both links, and J_L qd is what the velocities of both make."""
+    """sXp follows from the poses of both links, and J_L qd from their velocities."""
     rng = np.random.default_rng(1)
     at, to = random_pose(rng), random_pose(rng)
     tree = random_tree(rng, TYPES)

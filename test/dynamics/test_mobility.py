@@ -90,7 +90,7 @@ def test_a_wish_is_granted_where_it_can_be(excavator, wish):
 
 
 def test_a_wish_that_cannot_be_granted(excavator):
-    """Two joints of one triangle determine each other; the answer says which and by what."""
+    """Two joints of one triangle determine each other; the answer names both and the loop."""
     with pytest.raises(RobotDynamicsError, match="'piston_joint'") as no:
         excavator.mobility(independent=["boom_joint", "piston_joint"])
     assert "boom_joint" in str(no.value)
@@ -158,7 +158,7 @@ def test_in_a_tree_every_coordinate_is_independent():
 
 
 def test_loops_that_are_open_by_rounded_numbers():
-    """Frames given to six digits close to a micrometre only; the rank is that of what is meant."""
+    """Frames given to six digits close to a micrometre only; the rank is the intended one."""
     mechanism = linkages.four_bar()
     off = pose((0.8, 0.0, 1e-6), Rotation.from_euler("x", 2e-6).as_matrix())
     joints = (*mechanism.joints[:2], replace(mechanism.joints[2], placement=off))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Momentum against sums over bodies, and as what motion conserves."""
+"""Momentum against sums over bodies, and its conservation."""
 
 import numpy as np
 import pytest

@@ -101,7 +101,7 @@ def test_springs_are_gradients_and_dampers_dissipate(kind, ends, rng):
     """C5: tau_a of springs is minus the gradient of ½ k (x - x0)^2, x the joint's coordinates.
 
     The power of dampers is minus the sum of d times the squares of the freedoms' velocities. The
-    mechanism moves along what the joint allows, where the coordinates are those of its positions.
+    mechanism moves along the joint's freedoms, where the coordinates are those of its positions.
     """
     data = each(rng, kind)
     model, q, *_ = sprung(rng, kind, ends, **data)
@@ -237,7 +237,7 @@ def test_springs_in_the_tree_are_gradients(kind, rng):
 
 
 def test_all_algorithms_know_the_springs(rng):
-    """C, inverse and forward dynamics differ by the same from what they are without springs."""
+    """C, inverse and forward dynamics differ by the same amount from those without springs."""
     model, q, *_ = sprung(rng, "floating", ("link3", "base"), **each(rng, "floating"))
     plain = replace(model, loops=())
     _, qd, qdd = random_state(rng, model)

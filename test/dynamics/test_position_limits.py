@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joints of any number of freedoms: what they bound, and which steps they bar."""
+"""Limits of joints of any number of freedoms: their bounds, and the steps that they bar."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One rank for everyone: its tolerance, the names that go with it, and what is determined."""
+"""One rank for everyone: its tolerance, its names, and the determined variables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bricard():
 
 
 def test_the_singular_vectors_split_motions_and_constraints(bricard):
-    """U S V^T is the scaled Jacobian, `motions` is what it leaves free, `idle` does nothing."""
+    """U S V^T is the scaled Jacobian, `motions` is its null space, `idle` has no effect."""
     robot, q = bricard
     K, error = robot.closure(q)
     ranked = constraint_rank(robot.model, K, error, q)
@@ -59,7 +59,7 @@ def test_the_singular_vectors_split_motions_and_constraints(bricard):
 @pytest.mark.parametrize("gap", [1e-11, 1e-8, 1e-5])
 @pytest.mark.parametrize("name", OVERCONSTRAINED)
 def test_openings_do_not_change_the_rank(name, gap):
-    """Loops open by a gap keep the rank of the closed ones, and the names of what is redundant.
+    """Loops open by a gap keep the rank of the closed ones, and the names of redundant rows.
 
     With a tolerance for closed loops alone, a spatial linkage would seem to have a higher rank.
     """

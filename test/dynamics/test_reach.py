@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Links that are too short, against what assembly finds and against sums by hand."""
+"""Links that are too short, against the result of assembly and sums by hand."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def rail(limits=None, closure="spherical"):
 
 
 def test_slides_reach_as_far_as_their_limits():
-    """Their travel is taken off what is missing; without limits nothing can be said."""
+    """Their travel is taken off the missing length; without limits the length is unknown."""
     short = 3.0 - 0.5 - 0.5 - 0.1
     assert_allclose(missing(rail(Limits(-0.4, 0.2)))["meet"], short - 0.4)
     assert missing(rail(Limits(-2.0, 0.2))) == {}

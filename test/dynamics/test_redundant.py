@@ -133,7 +133,7 @@ def test_multipliers_of_least_norm(state):
 
 
 def test_constraints_that_keep_a_ring_planar_are_redundant():
-    """A planar ring in space: what keeps it planar is redundant, and moves nothing."""
+    """A planar ring in space: the constraints out of its plane are redundant, and move nothing."""
     model = planar_linkage()
     rest, push = np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])
     _, _, K, _, error, _ = Robot(model).constraint_terms(RHOMBUS, rest)

@@ -51,8 +51,8 @@ def test_dependent_rows_share_with_least_norm(rng):
 
 @pytest.mark.parametrize("weak", [1e-2, 1e-5, 1e-6, 3e-7, 1e-8, 1e-10])
 def test_rows_that_nearly_depend_on_each_other_both_count(weak, rng):
-    """A row off another by little, beside one that repeats a third, asks for what the difference
-    asks for at full size.
+    """A row off another by little, beside one that repeats a third, counts like their difference
+    at full size.
     """
     M, K, f = problem(rng, hard=2, soft=3)
     aside, wanted = rng.normal(size=10), rng.normal(size=10)
@@ -108,7 +108,7 @@ def test_rows_that_are_zero(rng):
 def test_singular_equations_are_refused():
     """Directions without inertia that no row holds have no acceleration, exactly or nearly so.
 
-    What rounding leaves of inertia, 1e-17 or nothing, decides where it shows, in the factors or in
+    Rounding errors of inertia, 1e-17 or nothing, decide where it shows, in the factors or in
     the solution; the answer is the same for every orientation.
     """
     M = np.diag([1.0, 1.0, 0.0])

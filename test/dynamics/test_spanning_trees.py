@@ -134,8 +134,8 @@ def solved(model, q, qd):
 
     Dampers of loop joints are in C; those of the tree's joints are for the caller to take off.
 
-    Constraint forces cancel part of what weight and speed would bring about; where nothing can
-    move they cancel all of it, and rounding is a part of what was cancelled.
+    Constraint forces cancel part of the effect of weight and speed; where nothing can
+    move they cancel all of it, and rounding is a part of the cancelled forces.
     """
     terms = closed_loop_terms(model, list(q), list(qd), parameters_of(model))
     K, H, C = np.array(terms.loops.K).reshape(-1, model.nv), np.array(terms.H), np.array(terms.C)
@@ -149,7 +149,7 @@ def joint_wrenches(mechanism, model, motions, poses, motion, state):
     """Return the wrench (6,) on the child or successor of every joint, in the world, by name.
 
     Newton's and Euler's equations for each link, from the leaves of the tree on; loop joints give
-    T times their multipliers, and what springs and dampers do.
+    T times their multipliers, and the forces of springs and dampers.
     """
     q, qd, off = list(state[0]), list(state[1]), [0.0] * len(model.loop_drives)
     at_loops = loop_joint_forces(model, q, qd, motion.multipliers, off, parameters_of(model))

@@ -187,7 +187,7 @@ def test_the_force_through_the_joint_is_the_same(name, rng):
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_contacts_move_as_chains_do(name, rng):
-    """A contact leaves free what a chain of joints with massless links leaves free."""
+    """A contact has the freedoms of a chain of joints with massless links."""
     at, chain = random_pose(rng), []
     names = ["b", *(f"m{i}" for i in range(len(CHAINS[name]) - 1)), "c"]
     for i, (kind, axis) in enumerate(CHAINS[name]):

@@ -37,7 +37,7 @@ def states(time):
 
 
 def motion(arm, constants=(1.0, 1.0), delay=PERIOD, seed=0, scale=1.0):
-    """Return noisy samples of drives that give a part of what was commanded a delay before."""
+    """Return noisy samples of drives that give a part of the delayed command."""
     rng, own = np.random.default_rng(seed), Noise()
     time = PERIOD * np.arange(round(SECONDS / PERIOD))
     q = states(time)[0]

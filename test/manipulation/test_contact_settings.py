@@ -26,7 +26,7 @@ def test_every_kind_of_contact_can_be_stated_in_a_file():
 
 
 def test_contacts_that_can_only_push():
-    """Points and soft fingers can only push; what grips can pull as well."""
+    """Points and soft fingers can only push; grips can pull as well."""
     pushing = {kind for kind in CONTACT_KINDS if ContactSettings(kind).unilateral}
     assert pushing == {"soft_finger", "point", "frictionless_point"}
 
@@ -94,7 +94,7 @@ def test_a_point_that_sticks_is_pushed_along_as_well():
     ],
 )
 def test_mistakes_are_named(cls, text, message):
-    """A wrong kind, number or combination is refused, with what was expected."""
+    """A wrong kind, number or combination is refused, with the expected one."""
     with pytest.raises(DescriptionError, match=message):
         decode(cls, parse_yaml(text))
 

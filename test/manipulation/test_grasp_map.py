@@ -93,7 +93,7 @@ def bar():
 
 
 def test_squeeze_is_positive_inwards():
-    """Two arms that each push a bar with 30 N squeeze it with 30 N; what pulls is negative."""
+    """Two arms that each push a bar with 30 N squeeze it with 30 N; pulling is negative."""
     maps = transmitted_force_map(bar(), (0.5, 0.5))
     push = np.array([0, 0, 0, 0, 0, 30.0])  # along z of each grasp frame, into the bar
     assert_allclose(maps.internal_force(np.tile(push, 2)), [0, 0, 0, 30, 0, 0], atol=1e-14)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whose loops are whose, what drives them, and how they close."""
+"""Loops of each arm, their drives, and their closure."""
 
 from __future__ import annotations
 

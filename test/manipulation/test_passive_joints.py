@@ -46,7 +46,7 @@ def test_loops_close_wherever_drives_are(rng):
 
 
 def test_a_step_of_control_closes_them_to_rounding(rng):
-    """From 2 ms ago, with drives at 2 and at 10 rad/s: each Newton step squares what is left."""
+    """From 2 ms ago, with drives at 2 and at 10 rad/s: each Newton step squares the error."""
     arms = passive_joints_of(1)
     parameters = unpack(arms.model, pack(arms.model).tolist())
     for moved, left in ((0.004, 1e-14), (0.02, 1e-9)):
@@ -111,7 +111,7 @@ def test_a_parallelogram_follows_its_closed_form(rng, parallelogram):
 
 
 def test_linkages_stay_assembled_up_to_their_dead_points(parallelogram):
-    """All over its limits the parallelogram is one, and what is beyond the flat one is refused."""
+    """All over its limits the parallelogram is one; angles beyond the flat one are refused."""
     _, index, arms = parallelogram
     for near in np.linspace(-0.69, 0.99, 15):
         for crank in np.linspace(-0.89, 1.19, 19):

@@ -47,6 +47,6 @@ def test_a_cell_is_read_with_its_defaults():
     ],
 )
 def test_mistakes_are_placed(old, new, message):
-    """A wrong key or value is refused with its line, or its name, and what was expected."""
+    """A wrong key or value is refused with its line, or its name, and the expected value."""
     with pytest.raises(DescriptionError, match=message):
         decoded(CELL.replace(old, new))

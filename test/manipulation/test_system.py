@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A grasp system knows where arms and object stand in its vectors, and refuses what is none."""
+"""A grasp system knows the places of arms and object in its vectors, and refuses others."""
 
 from __future__ import annotations
 

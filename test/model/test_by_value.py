@@ -24,7 +24,7 @@ def test_mechanisms_are_equal_by_value():
 
 
 def test_elements_are_equal_by_value():
-    """Arrays and mappings count by what is in them, in whatever order; other types differ."""
+    """Arrays and mappings count by their contents, in any order; other types differ."""
     screw = JointElement("s", "helical", "a", "b", parameters={"pitch": 0.1, "other": 1.0})
     same = replace(screw, placement=np.eye(4), parameters={"other": 1.0, "pitch": 0.1})
     assert screw == same

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parent arrays and what follows from them."""
+"""Parent arrays and quantities that follow from them."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_irregular_numbering_is_refused(parent):
 
 
 def test_loop_roots_and_the_joints_of_loops(rng):
-    """The root is the last common supporter; the loop is what only one of the ends has."""
+    """The root is the last common supporter; the loop has the joints of only one of the ends."""
     for _ in range(10):
         tree = random_tree(rng, 12)
         for p, s in rng.integers(-1, 12, (10, 2)).tolist():
@@ -134,7 +134,7 @@ def test_the_expanded_array_is_the_sparsity_of_H(rng):
 
 
 def test_fixed_freedoms_pass_their_parents_on():
-    """A joint without freedom adds no variable, and what hangs on it hangs on its parent."""
+    """A joint without freedom adds no variable, and its children hang on its parent."""
     assert Tree((WORLD, 0, 1)).expanded([2, 0, 1]) == (WORLD, 0, 1)
     with pytest.raises(ArgumentError, match=r"freedoms.*\b2\b.*\b3\b"):
         Tree((WORLD, 0, 1)).expanded([1, 1])

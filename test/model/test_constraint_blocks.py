@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of K: the clusters of loops, with what couplings join."""
+"""Blocks of K: the clusters of loops, joined by couplings."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_a_locked_joint_is_where_it_was_locked(rng):
     ],
 )
 def test_only_joints_with_one_freedom_can_be_locked(name, message):
-    """A floating, a fixed and an unknown joint are refused by name, for what they are."""
+    """A floating, a fixed and an unknown joint are refused by name, with the reason."""
     with pytest.raises(RobotDynamicsError, match=message):
         arm().locked({name: 0.0})
 

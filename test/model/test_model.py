@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The numbered model: sizes, names, positions, and what compiled code of it depends on."""
+"""The numbered model: sizes, names, positions, and the key of its compiled code."""
 
 import pickle
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_sizes_and_slices_follow_the_joints():
 
 
 def test_names_are_found_and_misspellings_explained():
-    """Links, joints and loops are found by name; an unknown one says what was meant."""
+    """Links, joints and loops are found by name; an unknown one gets the nearest name."""
     model = closed()
     assert model.joint_index("rail") == 2
     assert model.loop("grasp").name == "grasp"
@@ -47,7 +47,7 @@ def test_names_are_found_and_misspellings_explained():
 
 
 def test_limits_are_those_of_each_degree_of_freedom():
-    """Limits appear per velocity; what is not stated is infinite."""
+    """Limits appear per velocity; a limit that is not stated is infinite."""
     limits = closed().limits()
     assert limits["effort"].tolist() == [4.0] + [np.inf] * 8
     assert limits["lower"].tolist() == [-1.0] + [-np.inf] * 8

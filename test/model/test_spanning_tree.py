@@ -88,7 +88,7 @@ def test_a_choice_with_a_cycle_is_refused():
 
 
 def test_long_arcs_are_the_last_resort():
-    """A free joint is taken only for what nothing else reaches."""
+    """A free joint is taken only for links that no other joint reaches."""
     free = Arc("free", "0", "2", length=10.0)
     chain = [Arc("a", "0", "1"), Arc("b", "1", "2")]
     assert {b.arc for b in spanning_tree("0", [free, *chain])} == {1, 2}

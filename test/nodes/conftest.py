@@ -53,7 +53,7 @@ def ros(domain):
 
 
 class NodeUnderTest:
-    """A node of the package in a process of its own; what it says is read as it comes."""
+    """A node of the package in a process of its own; its output is read as it comes."""
 
     def __init__(self, name, folder, *, remappings=(), environment=None, **parameters):
         self.name = name

@@ -45,7 +45,7 @@ PATHS = {"PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(control_msgs.__path__
 
 
 class ControllerHandle:
-    """What `moveit_simple_controller_manager` keeps of a controller of this type."""
+    """The state that `moveit_simple_controller_manager` keeps of a controller of this type."""
 
     def __init__(self, node, arm):
         self._client = ActionClient(node, FollowJointTrajectory, f"{arm}/follow_joint_trajectory")
@@ -83,7 +83,7 @@ class MoveGroup:
         wait_until(lambda: self.phases and self.positions, self.spin)
 
     def spin(self):
-        """Take what has come."""
+        """Take the messages received."""
         self.ros.spin_once(self.node, timeout_sec=0.02)
 
     def _see(self, message):

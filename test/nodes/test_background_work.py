@@ -49,7 +49,7 @@ def test_run_errors_of_a_task_are_raised():
 
 
 class Launcher:
-    """Remembers what it is told."""
+    """Remembers its messages."""
 
     def __init__(self, enabled):
         self.enabled, self.heard = enabled, []

@@ -38,7 +38,7 @@ WALL_CLOCK, LOCKSTEP = (kind(SCENARIO.control.period) for kind in (WallClock, Lo
 
 @pytest.fixture
 def speak(ros):
-    """Return a function that makes a speaker, and one that returns what was heard."""
+    """Return a function that makes a speaker, and one that returns the received commands."""
     node, heard = ros.create_node("speaker"), []
     inbox = Inbox(node)
     for arm in SYSTEM.arms:
@@ -265,7 +265,7 @@ def test_several_senders_of_trajectories(bench):
 
 
 def say(node, process):
-    """Publish what a controller of a process says of itself."""
+    """Publish a controller's own description, as of a process."""
     status = DiagnosticStatus(name="controller: state")
     status.values = [KeyValue(key=PROCESS_KEY, value=process)]
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -289,7 +289,7 @@ def test_a_running_duplicate_node(bench, monkeypatch):
 
 
 def test_a_duplicate_node_that_was_killed(bench, monkeypatch):
-    """It stays in the graph for a while, and says nothing: what one says oneself is no twin."""
+    """It stays in the graph for a while, silent: one's own messages are no twin."""
     monkeypatch.setattr(command_topics, "DUPLICATE_S", 0.3)
     bench.add("controller", TOPIC)
     bench.wait_for(2)

@@ -41,7 +41,7 @@ def feed(loop, measured, tick, **changes):
 
 
 def test_the_states_of_a_run(measured):
-    """Inactive, starting, fallback, stopped; each with what led there."""
+    """Inactive, starting, fallback, stopped; each with its cause."""
     loop = sampled_loop(SCENARIO)
     assert condition(loop) == (OK, "inactive")
     assert figures(loop, None) == {}
@@ -196,7 +196,7 @@ def test_slip_warnings_are_shown_before_the_start():
 
 
 class Launcher:
-    """Remembers what it is told."""
+    """Remembers its messages."""
 
     enabled = True
 
@@ -210,7 +210,7 @@ class Launcher:
 
 @pytest.fixture(scope="module")
 def started():
-    """Return a loop that was started, and what the arms measure while they stand still."""
+    """Return a loop that was started, and the measurements of the arms at rest."""
     loop = sampled_loop(SCENARIO)
     measured = make_plant(SCENARIO, true_system(SCENARIO)).reset()
     return loop, measured
@@ -269,7 +269,7 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
 
 
 def test_a_fault_is_recorded(started, tmp_path):
-    """With its time; rows go on, without what the law did not see any more."""
+    """With its time; rows continue, without the columns of the law."""
     loop, measured = started
     file = tmp_path / "run.npz"
     record = ControlRecord(SCENARIO, loop, Launcher(), str(file), 20)

@@ -89,7 +89,7 @@ class Bench:
         self.session.on_messages()
 
     def live_until(self, happened):
-        """Bring states, and do what the node's loop does, until something has happened."""
+        """Bring states, and run the node's loop, until something has happened."""
 
         def live():
             self.arms.publish()
@@ -208,9 +208,9 @@ def test_time_waits_after_a_reset_of_the_simulator(make):
 
 
 def test_withheld_commands_are_no_steps_of_a_ramp(make):
-    """After a suspension commands wait for the guard; the drives hold what they got last.
+    """After a suspension commands wait for the guard; the drives hold the last command.
 
-    The first command departs from that, or from what the guard has sent meanwhile.
+    The first command departs from that, or from the guard's last command.
     """
     bench = make()
     link = SimpleNamespace(may=True, hands_back=False, refusal="", destroy=lambda: None)
@@ -371,7 +371,7 @@ def test_a_stop_while_the_path_is_checked(make):
 
 
 def test_a_start_waits_for_arms_to_come_to_rest(make):
-    """And says what they did if they do not."""
+    """And reports their outcome if they do not."""
     bench = make()
     bench.live_until(lambda: bench.loop.complete)
     rest, moving = bench.arms.publish, 0.3

@@ -26,7 +26,7 @@ SCENARIO = load_scenario("lift_box")
 
 
 class Bench:
-    """A controller, the arms that it sees, and what is heard of it."""
+    """A controller, the arms that it sees, and its messages."""
 
     def __init__(self, ros, start_node, **parameters):
         self.ros = ros
@@ -49,7 +49,7 @@ class Bench:
         self.said += [s.message for s in message.status if s.name == "controller: state"]
 
     def call(self, name):
-        """Call a service; return whether it succeeded and what it said."""
+        """Call a service; return whether it succeeded and its message."""
         answer = self.ask(Trigger, f"controller/{name}")
         return answer.success, answer.message
 
@@ -306,7 +306,7 @@ def test_a_wrench_in_another_frame_is_refused(bench):
 
 
 def test_taring_is_refused_while_arms_hold_the_object(bench):
-    """While control runs, and in the fallback; what was tared stays."""
+    """While control runs, and in the fallback; the tared values stay."""
     words = "taring refused: the arms hold the object; expected wrist sensors that carry nothing"
     bench.restart()
     assert bench.call("tare")[1].startswith(words)

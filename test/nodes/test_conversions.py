@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages mean what the arrays meant: orders, axes and times are converted exactly."""
+"""Messages keep the meaning of the arrays: orders, axes and times are converted exactly."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_views_are_sent_in_their_order():
 
 
 def test_commands_carry_their_number():
-    """Modulo 2^32, which is what the field holds."""
+    """Modulo 2^32, the range of the field."""
     for tick in (0, 7, 2**32 - 1, 2**32 + 9):
         number, torque = read_command(sent(CommandWriter().fill(tick, np.array([1.5, -2.5]))))
         assert torque.tolist() == [1.5, -2.5]

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers are complete, and what they show has the right place, size and direction."""
+"""Markers are complete, with the right place, size and direction."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_drives_of_simulators_need_no_statement(speakers):
 
 
 def test_drives_of_real_arms_need_a_statement(speakers):
-    """The sentence names the node, and what is missing of which arms."""
+    """The sentence names the node, and the missing data with their arms."""
     listener, speak = speakers
     speak("left_driver", "left_states")
     said = ["drives_compensate_gravity"]
@@ -172,7 +172,7 @@ def test_one_arm_of_two():
 
 
 def test_with_both_sides(start_node, tmp_path):
-    """The joints get what the controller meant, although the commands are without gravity."""
+    """The joints get the controller's torque, although the commands are without gravity."""
     files = {name: tmp_path / f"{name}.npz" for name in ("simulator", "controller")}
     nodes = [
         start_node(name, output=str(file), duration=0.4, drives_compensate_gravity=True)
@@ -235,7 +235,7 @@ def test_brakes_stay_on_until_a_reset():
 
 
 def test_zero_torque_ends_with_a_new_command():
-    """The arms fall, which is what such a drive does."""
+    """The arms fall, as they do with such a drive."""
     drives = SimulatedDrives(SLICES, ["zero"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 4).tolist() == [0.0, 0.0]
@@ -258,7 +258,7 @@ def test_a_forwarding_drive_holds_the_last_torque_for_ever():
     [("brake", None, None), ("zero", 5.0, 0.0), ("hold", 5.0, -2.0)],
 )
 def test_one_arm_without_commands(behaviour, left, right):
-    """The other one still does what it is told, unless brakes hold both."""
+    """The other one still obeys commands, unless brakes hold both."""
     drives = SimulatedDrives(SLICES, [behaviour] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     for _ in range(10):
@@ -354,7 +354,7 @@ def test_an_empty_command_leaves_the_arm_to_its_drive(gate):
     ],
 )
 def test_a_bad_command_is_refused_as_a_whole(gate, torque, words):
-    """One sentence says what was wrong, and nothing of the command is taken."""
+    """One sentence names the error, and nothing of the command is taken."""
     with pytest.raises(CommandError) as caught:
         gate.offer("left", 0, torque)
     assert str(caught.value) == words

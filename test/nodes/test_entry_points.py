@@ -18,7 +18,7 @@ CALL = "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.e
 
 
 def outcome(folder, text):
-    """Start a module of some text; return exit status and what was printed."""
+    """Start a module of some text; return exit status and output."""
     (folder / "some_node.py").write_text(text)
     done = subprocess.run(
         [sys.executable, "-c", f"{CALL}; start('some_node')", str(folder)],

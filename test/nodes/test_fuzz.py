@@ -56,7 +56,7 @@ class Messages:
         self.refusals = []
 
     def good(self):
-        """Send what is measured."""
+        """Send the measurements."""
         self.joints("nothing", self.now, [])
         for arm, wrench in zip(self.loop.wrenches, self.seen.wrenches, strict=True):
             self.loop.take_wrench(arm, self.now, wrench, self.now)
@@ -85,7 +85,7 @@ class Messages:
         self.loop.joint_states.take("joint_states", stamp, names, q, qd, self.now)
 
     def cycle(self, fresh):
-        """Go on by a control period; the plant moves under what was sent."""
+        """Advance by a control period; the plant moves under the last command."""
         self.tick += 1
         self.now += self.step
         if fresh:
@@ -103,7 +103,7 @@ class Messages:
         self.torque = torque
 
     def ask(self, what):
-        """Call what a service calls; it may be refused."""
+        """Call a service; it may be refused."""
         try:
             if what == "start":
                 self.loop.start(self.now, self.tick)
@@ -123,7 +123,7 @@ ACTIONS = st.one_of(
 
 
 def play(actions, clock):
-    """Send what a list of actions says."""
+    """Send a list of actions."""
     messages = Messages(clock)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of numbers near the largest there are
@@ -149,7 +149,7 @@ def play(actions, clock):
 def bounded(capfd, count, drawn, check):
     """Check so many examples, or those that `LONGEST_S` is enough for, and say how far it is.
 
-    What failed is made smaller without a bound.
+    Failures are made smaller without a bound.
     """
     done, failed, end = 0, False, time.monotonic() + LONGEST_S
 

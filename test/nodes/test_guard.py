@@ -3,7 +3,7 @@
 """The guard node beside the real controller and simulator, each in a process of its own.
 
 The drives hold the last torque for ever. Figures of the wall clock are printed; thresholds on them
-are wide, because the machine may be busy: what is exact is tested in simulated time, in
+are wide, because the machine may be busy: exact times are tested in simulated time, in
 test_heartbeat.py and test_guard_loop.py.
 """
 
@@ -103,7 +103,7 @@ class Witness:
         self.spin_until(lambda: any(words in said for said in self.said[f"{node}: state"]))
 
     def call(self, name):
-        """Call a service; return whether it succeeded and what it said."""
+        """Call a service; return whether it succeeded and its message."""
         answer = self.ask(Trigger, name)
         return answer.success, answer.message
 
@@ -265,7 +265,7 @@ def test_a_stopped_controller(witness, trio):
 @pytest.mark.slow  # of the wall clock: a busy machine may miss its thresholds
 @pytest.mark.parametrize("first", ["controller", "guard"])
 def test_both_suspended(witness, trio, first):
-    """As containers are, for 0.6 s: whoever wakes first departs from what the drives hold.
+    """As containers are, for 0.6 s: whoever wakes first departs from the drives' last command.
 
     The limit is 2 N m in a command; one that a busy witness misses is allowed for.
     """

@@ -79,7 +79,7 @@ def cell():
 def test_a_dead_controller_costs_no_more_than_a_sag(cell):
     """Torques finite, within limits and rate, the grasp kept, the motion damped out.
 
-    The last torque acts for the whole heartbeat timeout; what the arms do meanwhile is the price
+    The last torque acts for the whole heartbeat timeout; the motion meanwhile is the price
     of the timeout. After it speed falls: the fallback damps at 20 1/s.
     """
     moving = float(np.abs(cell.seen.qd).max())

@@ -371,7 +371,7 @@ def test_without_any_guard_nothing_is_asked():
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=7) | st.lists(st.integers(0, 3), max_size=7))
 def test_numbers_from_anywhere(values):
-    """A message is what it says or is nothing; it never raises."""
+    """A message is valid or ignored; it never raises."""
     beat, said = Beat.of(values), GuardReport.of(values)
     assert beat is None or [int(value) for value in beat] == values
     assert said is None or [int(value) for value in said] == values
@@ -383,7 +383,7 @@ def test_both_never_command_for_longer_than_messages_take(data):
     """Whatever sleeps, and when: a simulation of both sides, messages one step late.
 
     Each side is stopped for random times, and a process that wakes up reads nothing for the first
-    ten steps, because what receives its messages was stopped as well. Overlap is counted in steps
+    ten steps, because its receiver was stopped as well. Overlap is counted in steps
     in which both publish: after the guard is in charge, the controller may go on for as long as
     the news is on its way, two steps, and likewise when the arms are handed back.
     """
@@ -431,7 +431,7 @@ SCENARIO = load_scenario("lift_box")
 
 
 class Line:
-    """A link, the loop behind it, and a guard that says what it is told to."""
+    """A link, the loop behind it, and a guard with prescribed messages."""
 
     def __init__(self, ros):
         self.node = ros.create_node("line")
@@ -452,7 +452,7 @@ class Line:
         wait_until(lambda: all(way.get_subscription_count() for way in ways))
 
     def start(self):
-        """Start control on what a plant measures at rest."""
+        """Start control on a plant's measurement at rest."""
         seen = make_plant(SCENARIO, true_system(SCENARIO)).reset()
         for arm, wrench in zip(self.loop.wrenches, seen.wrenches, strict=True):
             self.loop.take_wrench(arm, 0, wrench, 0)

@@ -85,7 +85,7 @@ def test_joints_are_matched_by_name():
     ],
 )  # fmt: skip
 def test_wrong_commands_are_refused_as_a_whole(wrong, words):
-    """With the joint or the field, and what was expected."""
+    """With the joint or the field, and the expected value."""
     with pytest.raises(CommandError) as caught:
         joint_commands(wrong, ARMS)
     assert str(caught.value).startswith("joint_commands: ")

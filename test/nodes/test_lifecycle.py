@@ -33,7 +33,7 @@ SHUTDOWN = Transition.TRANSITION_UNCONFIGURED_SHUTDOWN
 
 
 class Stages:
-    """Stages that do what they are told, and write down what was asked of them."""
+    """Stages with prescribed answers that write down the requests."""
 
     def __init__(self):
         self.asked, self.errors, self.looks = [], {}, 0
@@ -175,7 +175,7 @@ def test_a_transition_that_the_state_does_not_have(bench, transition):
     ],
 )
 def test_errors_that_nobody_expected(bench, error, words):
-    """The node survives them too, and says what they were."""
+    """The node survives them too, and reports them."""
     bench.stages.errors["configure"] = error
     assert not bench.ask(CONFIGURE)
     assert bench.node.condition == "unconfigured"

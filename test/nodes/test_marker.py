@@ -69,7 +69,7 @@ class Rviz:
         self.reference.publish(ReferenceWriter("box").fill(0, pose, still, still))
 
     def drag(self, event, pose, name="box"):
-        """Tell what the mouse does."""
+        """Send an event of the mouse."""
         message = InteractiveMarkerFeedback(marker_name=name, event_type=event)
         message.header.frame_id = "world"
         write_pose(message.pose, np.asarray(pose, float))

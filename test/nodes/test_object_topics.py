@@ -175,13 +175,13 @@ class TFMessage:
 
 
 class Listener:
-    """A node and its publisher in one: it keeps what was published."""
+    """A node and its publisher in one: it keeps the published messages."""
 
     def __init__(self):
         self.topics, self.heard = [], []
 
     def create_publisher(self, kind, topic, quality):
-        """Note what is published where."""
+        """Note a message and its topic."""
         self.topics.append((kind, topic, quality))
         return self
 

@@ -71,7 +71,7 @@ def test_values_that_are_meant(entry, given, taken):
     ],
 )
 def test_values_that_are_not(entry, given, words):
-    """The sentence names the parameter, the value and what was expected."""
+    """The sentence names the parameter, the value and the expected value."""
     with pytest.raises(ParameterError) as caught:
         entry.checked(given)
     assert words in str(caught.value)
@@ -282,7 +282,7 @@ def test_a_jointed_object_has_gains_of_its_own(make):
 
 @pytest.mark.parametrize(("law", "inertia"), [("impedance", None), ("admittance", 5.0)])
 def test_gains_by_axis_are_three_numbers(make, law, inertia):
-    """And what the law itself refuses is refused, with its sentence."""
+    """And a refusal by the law itself is a refusal, with its sentence."""
     node, gains = make(settings=ControlSettings(law=law))
     taken, name = [], f"control.{law}.stiffness"
     assert list(node.get_parameter(name).value) == list(getattr(gains.settings, law).stiffness)

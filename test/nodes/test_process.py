@@ -332,7 +332,7 @@ def test_only_control_threads_get_the_priority():
 
 
 def test_a_priority_that_is_not_granted(monkeypatch):
-    """One sentence says what was expected."""
+    """One sentence has the expected value."""
 
     def refuse(*_):
         raise PermissionError(1, "Operation not permitted")

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""References as messages: what of them reaches the law, and what is refused."""
+"""References as messages: those that reach the law, and refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robot_dynamics.nodes.topics import STREAM, Inbox
 
 
 class Pilot:
-    """Takes down what it is to follow."""
+    """Takes down its reference."""
 
     def __init__(self):
         self.paths, self.internal, self.contact, self.surfaces = [], [], [], []

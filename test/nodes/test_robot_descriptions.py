@@ -83,7 +83,7 @@ def test_numbers_are_those_of_the_topic(world):
     ],
 )
 def test_another_robot_is_refused(world, before, after, words):
-    """With the topic and what differs."""
+    """With the topic and the difference."""
     listener, describe = world
     describe(TEXT.replace(before, after))
     with pytest.raises(RobotDynamicsError, match=words) as caught:

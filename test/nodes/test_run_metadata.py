@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A bag of all topics says what its numbers mean, and can be drawn."""
+"""A bag of all topics describes its numbers, and can be drawn."""
 
 import json
 import time
@@ -125,7 +125,7 @@ class Recorder:
             self._missing.clear()
 
     def listen(self):
-        """Take in what has come, and hand the newest state on if nothing is missing."""
+        """Take in the messages received, and hand the newest state on if nothing is missing."""
         self._inbox.wait(0.05)
         self._inbox.read()
         if self._state is None or self._missing:
@@ -144,7 +144,7 @@ class Recorder:
 def test_a_recorded_bag_of_the_topics_can_be_read(ros, start_node, tmp_path):
     """Bytes of a running pair, written down as `ros2 bag record` does, are the run.
 
-    They are equal to the recording of the nodes to the last bit. What the numbers mean is latched,
+    They are equal to the recording of the nodes to the last bit. Their meaning is latched,
     and comes in the end.
     """
     node, bag = ros.create_node("recorder"), tmp_path / "bag"

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The policy of SROS 2, the documentation and the file of RViz name what the nodes have."""
+"""The policy of SROS 2, the documentation and the file of RViz name the nodes' topics."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def names_of(graph, node, kind):
 @pytest.mark.parametrize("node", NODES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_policy_permits_what_a_node_has(graph, node, kind):
-    """And nothing else, but for what depends on settings."""
+    """And nothing else, except for topics that depend on settings."""
     permitted = policy()[node][kind]
     wait_until(lambda: names_of(graph, node, "publish"))
     until = time.monotonic() + min(5.0, PATIENCE_S)  # discovery

@@ -99,7 +99,7 @@ def counting(monkeypatch):
 
 
 def test_joint_states_are_read(monkeypatch):
-    """Without rclpy what is like something before; other joints and lengths as they come."""
+    """Without rclpy the same joints and lengths as before; others as they come."""
     found, reader = counting(monkeypatch), joint_state_reader()
     for k in range(4):
         if k == 2:

@@ -76,7 +76,7 @@ def test_nothing_to_do_costs_no_executor(node, monkeypatch):
 
 
 def test_a_waiting_callback_is_continued(node, monkeypatch):
-    """Although nobody calls: its own callback is what there is to do."""
+    """Although nobody calls: its own callback is the only work."""
     monkeypatch.setattr(module, "EVENTS_S", 1e6)
     executor, looks = ServiceExecutor(node), []
 
@@ -106,7 +106,7 @@ class Bench:
         self.executor.add_node(self.node)
 
     def call(self, name):
-        """Call a service; return what will be its answer."""
+        """Call a service; return its future."""
         client = self.node.create_client(Trigger, name)
         assert client.wait_for_service(PATIENCE_S)
         return client.call_async(Trigger.Request())

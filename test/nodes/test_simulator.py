@@ -44,7 +44,7 @@ JOINTS = {arm.name: arm.joints for arm in build_system(SCENARIO).arms}
 
 
 class Commander:
-    """Commands the arms of a simulator from this process unless silent, and hears what it says."""
+    """Commands the arms of a simulator from this process unless silent, and hears its messages."""
 
     def __init__(self, ros, name="commander", *, silent=False):
         self.ros = ros
@@ -61,7 +61,7 @@ class Commander:
             node.create_publisher(Float64MultiArray, topics.commands(arm), stream)
             for arm in (() if silent else ARMS)
         ]
-        # As `joint_state_topic_hardware_interface` has it. A controller refuses to start beside it.
+        # As `joint_state_topic_hardware_interface` has it. Beside it no controller starts.
         self.by_name = (
             None
             if silent
@@ -127,7 +127,7 @@ class Commander:
         self.by_name.publish(message)
 
     def call(self, name):
-        """Call a service; return whether it succeeded and what it said."""
+        """Call a service; return whether it succeeded and its message."""
         answer = self.ask(Trigger, name)
         return answer.success, answer.message
 

@@ -34,13 +34,13 @@ from robot_dynamics.nodes.start_preparation import (
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
-    """Wait for what passes as long as a busy machine may take."""
+    """Wait for an event as long as a busy machine may take."""
     for name in ("PATIENCE_S", "SETTLE_S"):
         monkeypatch.setattr(start_preparation, name, PATIENCE_S)
 
 
 class Loop:
-    """A loop that refuses what it is told to refuse."""
+    """A loop with prescribed refusals."""
 
     def __init__(self):
         self.refusals, self.checks, self.error = [], threading.Event(), None
@@ -243,7 +243,7 @@ class World:
         return self.other_publishers_known
 
     def require_known(self, node, topics):
-        """Be what is known of drives."""
+        """Be the known facts of drives."""
         return self.drives_known
 
     @property

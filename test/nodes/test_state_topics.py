@@ -29,7 +29,7 @@ PERIOD = 0.002
 
 
 class Topic:
-    """A publisher that keeps what it is given."""
+    """A publisher that keeps its messages."""
 
     def __init__(self, kind):
         self.kind, self.messages = kind, []

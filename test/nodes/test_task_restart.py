@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller that is killed in mid-carry; a new one goes on with the task.
 
-The test is the plant: it publishes what is measured, waits for the torques of controller or guard,
+The test is the plant: it publishes measurements, waits for the torques of controller or guard,
 and moves on. However slow the machine is, nothing depends on it.
 """
 

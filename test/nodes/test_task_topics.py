@@ -33,7 +33,7 @@ ARMS = ("left", "right")
 
 
 class FakeTopics:
-    """A node and its inbox: what is published, and who reads."""
+    """A node and its inbox: messages, and readers."""
 
     def __init__(self):
         self.sent, self.readers, self.services = [], {}, {}
@@ -60,7 +60,7 @@ class FakeTopics:
 
 
 class FakeTask:
-    """A task that says what it was asked for."""
+    """A task that repeats its request."""
 
     phases, phase, state, failure, done = ("approach", "carry"), 1, "running", "", False
     has_operator = True
@@ -186,7 +186,7 @@ def test_a_run_ends_with_its_task():
 
 
 def test_a_run_is_expected_to_take_the_planned_time():
-    """Not the sum of all time limits; what has passed and what is over count as well."""
+    """Not the sum of all time limits; elapsed time and finished phases count as well."""
     task = FakeTask()
     task.planned_s = 2.0
     end = RunEnd(loop_of(task), 10_000, 0.002)

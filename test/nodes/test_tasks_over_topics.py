@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller node under hybrid control: one task after another, each by a message.
 
-The test is the plant: it publishes what is measured, waits for the torques, and moves on. However
+The test is the plant: it publishes measurements, waits for the torques, and moves on. However
 slow the machine is, nothing depends on it.
 """
 
@@ -36,7 +36,7 @@ LONGEST = 500  # ticks that a task may take [2 ms]
 
 
 class Arms(FakeArms):
-    """Arms that move as their torques make them, and publishers of what they are to do."""
+    """Arms that move by their torques, and publishers of their references."""
 
     def __init__(self, node, scenario):
         super().__init__(node, scenario)
@@ -120,7 +120,7 @@ class Arms(FakeArms):
 
 
 def test_a_wall_is_touched_pressed_and_left_by_messages(ros, start_node, tmp_path):
-    """The plant's own force follows what was asked for, and no torque jumps where tasks change.
+    """The plant's own force follows the reference, and no torque jumps where tasks change.
 
     The rate limit would let 2 N m through. At once, 20 N on the wall are 6 N m of a joint; they
     fade in by 1.9 / 150 of that a period at most. The touch itself is an impact, and is left out.

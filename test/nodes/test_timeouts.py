@@ -80,7 +80,7 @@ def test_drives_that_hold_their_torque_have_no_timeout(clock):
 
 
 class LockstepLoop:
-    """A loop that writes down what it is told."""
+    """A loop that writes down its calls."""
 
     def __init__(self, began, tick=7):
         self.began, self.told = began, []

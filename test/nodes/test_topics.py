@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Subscriptions read what has come, in their own order; topics without a publisher are named."""
+"""Subscriptions read messages in their own order; topics without a publisher are named."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def node(ros):
 
 @pytest.fixture
 def box(node):
-    """Return an inbox, the list of what was read, and the publishers of its two topics."""
+    """Return an inbox, the list of messages read, and the publishers of its two topics."""
     heard = []
     inbox = Inbox(node)
     inbox.subscribe(Float64, "first", lambda m: heard.append(m.data), STREAM, awaited=False)
@@ -94,7 +94,7 @@ def box(node):
 
 
 def test_waiting_ends_with_the_awaited_message(box):
-    """And what is there of the other topics is read before it."""
+    """And messages of the other topics are read before it."""
     inbox, heard, first, last = box
     assert not inbox.read()
     first.publish(Float64(data=1.0))
@@ -328,7 +328,7 @@ def test_quality_of_service_can_be_overridden(ros, given, expected):
 
 
 def test_names_that_were_remapped_or_are_absolute(add, clock):
-    """The last part is what they have in common with others."""
+    """The last part is common to all."""
     node = add("waits", "/cell")
     add("arms", "/", ("/left_controller/commands", Float64MultiArray))
     missing = MissingPublishers(node, ["/right_controller/commands"])

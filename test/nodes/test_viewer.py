@@ -30,7 +30,7 @@ SYSTEM = build_system(SCENARIO)
 
 @pytest.fixture
 def nodes(ros):
-    """Return a node that publishes what a run does, its publishers, and what listens to it."""
+    """Return a node that publishes like a run, its publishers, and its listener."""
     node, listener = ros.create_node("speaker"), ros.create_node("view")
     kinds = {
         "run_metadata": (String, LATCHED),

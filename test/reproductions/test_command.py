@@ -25,7 +25,7 @@ def short(monkeypatch, value):
 
 
 def test_studies_are_listed(capsys):
-    """A line for each, with its name and what it shows."""
+    """A line for each, with its name and its subject."""
     assert main(["reproduce", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [study.name for study in STUDIES]
@@ -49,7 +49,7 @@ def test_studies_are_listed(capsys):
     ],
 )
 def test_invalid_arguments_are_refused_before_the_run(words, message, capsys):
-    """One sentence with what would be valid, and status 2."""
+    """One sentence with the valid names, and status 2."""
     assert main(["reproduce", *words]) == 2
     assert message in capsys.readouterr().err
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The decoupled law is exact: motion and force are what the servos ask for."""
+"""The decoupled law is exact: motion and force follow the servos."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robot_dynamics.robot import Robot
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_law_of_the_worked_cases(example):
-    """tau^p, tau^s and what they bring about are those of (42) to (46)."""
+    """tau^p, tau^s and their effects are those of (42) to (46)."""
     terms, answer = terms_of(CASE), CASE["output"][example]
     reduced = ReducedOrderTerms.of(terms, EXAMPLES[example](system_of(CASE)))
     motion = np.zeros(9)

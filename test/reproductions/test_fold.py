@@ -6,7 +6,7 @@ from robot_dynamics.reproductions.fold import run
 
 
 def test_its_claims_hold():
-    """A short version: motion and force within what they may be."""
+    """A short version: motion and force within their bounds."""
     told = []
     outcome = run(True, lambda done, doing: told.append(done))
     assert outcome.ok, [str(check) for check in outcome.checks if not check.ok]

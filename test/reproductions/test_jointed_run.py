@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Records of controlled motions tell what truly happened."""
+"""Records of controlled motions have the true motion."""
 
 import numpy as np
 from numpy.testing import assert_allclose

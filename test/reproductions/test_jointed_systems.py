@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Systems of studies: the worked case is that of the paper, and changes are what they say."""
+"""Systems of studies: the worked case is the paper's, and each change has its stated effect."""
 
 import numpy as np
 import pytest

@@ -22,13 +22,13 @@ def marked(name, *more):
 
 @pytest.mark.parametrize("name", [marked(name) for name in LAWS])
 def test_right_models_keep_all_claims(name):
-    """So that what fails below fails for what is wrong."""
+    """So that the failures below have the stated cause."""
     assert [str(check) for check in LAWS[name].checks() if not check.ok] == []
 
 
 @pytest.mark.parametrize(("name", "term", "factor"), [marked(*case) for case in mutations()])
 def test_a_wrong_term_fails_a_claim(name, term, factor):
-    """By more than a hundredfold of what the claim allows."""
+    """By more than a hundredfold of the claim's tolerance."""
     found = failing(LAWS[name], term, factor)
     assert found
     assert max(check.value / check.limit for check in found) > 100.0

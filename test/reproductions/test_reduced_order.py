@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The reduced model says the same for every choice of B: what the joint-space model says."""
+"""The reduced model agrees with the joint-space model for every choice of B."""
 
 from __future__ import annotations
 

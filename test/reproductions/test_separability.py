@@ -9,7 +9,7 @@ from robot_dynamics.reproductions.separability import largest_difference
 
 
 def test_its_claims_hold():
-    """Three ways to the blocks agree; what is printed for C does not."""
+    """Three ways to the blocks agree; the printed C does not."""
     outcome = separability.run(True, lambda done, doing: None)
     assert outcome.ok, [str(check) for check in outcome.checks]
     assert outcome.figures["relative error of C as printed, median"] > 0.01

@@ -26,7 +26,7 @@ def test_a_claim_holds_up_to_its_limit(value, ok, words):
 
 
 def test_one_bad_claim_spoils_the_outcome():
-    """All claims have to hold; what is no number holds nothing."""
+    """All claims have to hold; NaN holds nothing."""
     good, bad = Check("a", 0.0, 1.0), Check("b", float("nan"), 1.0)
     assert StudyOutcome({}, (good,), print).ok
     outcome = StudyOutcome({"x": 1}, (good, bad), print)

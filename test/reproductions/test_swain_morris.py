@@ -53,7 +53,7 @@ def test_inertia_of_a_box():
 
 
 def test_paths_are_smooth():
-    """From rest to rest; rates and accelerations are differences of what comes before."""
+    """From rest to rest; rates and accelerations are differences of the rows before."""
     path = smooth(1.0, 2.0, np.array([0.4, -1.0]), np.array([1.0, 2.0]))
     assert_allclose(path(0.5)[0], [1.0, 2.0])
     assert_allclose(path(9.0)[0], [1.4, 1.0])

@@ -94,7 +94,7 @@ def test_a_diverged_run_is_kept_as_failed(monkeypatch):
 
 @pytest.mark.slow
 def test_processes_do_not_change_figures():
-    """A quick sample here is what another process makes of it, to the last digit."""
+    """A quick sample here equals the result of another process, to the last digit."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 

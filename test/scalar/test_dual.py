@@ -90,7 +90,7 @@ def test_kinks_have_the_mean_slope():
 
 
 def test_results_that_do_not_depend_on_the_variable_have_zero_derivative():
-    """A root that has no slope does no harm to what does not depend on the variable."""
+    """A root that has no slope does no harm to values that do not depend on the variable."""
     assert derivative(lambda x: functions.sqrt(x - x), 1.0) == (0.0, 0.0)
     assert derivative(lambda x: functions.sqrt(0.0 * x) * x, 1.0) == (0.0, 0.0)
     assert derivative(lambda x: x / x, 3.0) == (1.0, 0.0)

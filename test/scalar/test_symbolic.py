@@ -18,7 +18,7 @@ def x():
 
 
 def test_cannot_be_instantiated_itself():
-    """The base class only states what symbols do."""
+    """The base class only states the operations of symbols."""
     with pytest.raises(TypeError):
         SymbolicScalar()
 
@@ -97,7 +97,7 @@ NUMPY_OF_TWO = {
 
 @pytest.mark.parametrize("ufunc", NUMPY, ids=lambda f: f.__name__)
 def test_functions_of_numpy_are_ours(x, ufunc):
-    """np.sin(symbol) records what our sine does, also in an array of symbols."""
+    """np.sin(symbol) records the same as our sine, also in an array of symbols."""
     assert ufunc(x) is NUMPY[ufunc](x)
     assert ufunc(np.array([x]))[0] is NUMPY[ufunc](x)
 

@@ -99,7 +99,7 @@ def test_the_object_is_left_alone():
 
 
 def test_mujoco_moves_them_alike():
-    """Falling arms without an object: to what its integrator of first order leaves in 0.1 s."""
+    """Falling arms without an object: to the error of its integrator of first order in 0.1 s."""
     pytest.importorskip("mujoco")
     theirs = mujoco_plant(SCENE, START, PERIOD, SCENARIO.plant)
     ours = plant_with()

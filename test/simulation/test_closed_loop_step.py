@@ -118,7 +118,7 @@ def momentum(model, q, qd):
 
 
 def test_error_falls_with_the_fourth_power_of_the_step(arms):
-    """Halving the step divides what is left by about 16 (Richardson)."""
+    """Halving the step divides the error by about 16 (Richardson)."""
     ends = [np.concatenate(arms.run(h, 0.24)[:2]) for h in (0.008, 0.004, 0.002, 0.001)]
     differences = [np.max(np.abs(a - b)) for a, b in itertools.pairwise(ends)]
     ratios = np.array(differences[:-1]) / differences[1:]
@@ -181,7 +181,7 @@ def test_velocities_fulfil_the_constraints(arms):
 
 
 def test_compiled_equals_interpreted(arms):
-    """The kernel does what the program says, to the last few bits."""
+    """The kernel agrees with the program, to the last few bits."""
     torque = np.linspace(-5, 5, 14)
     block = step_parameters(arms.model, free_drives(14), 0.002)
     compiled = arms.kernel.bind(block)(arms.q, arms.qd, torque)
@@ -328,7 +328,7 @@ def test_derivatives_of_a_step_by_parameters():
 
 
 def test_drive_forces():
-    """Limits first, then damping and smoothed friction; what has no drive has no force."""
+    """Limits first, then damping and smoothed friction; joints without a drive have no force."""
     drives = DriveParameters(
         np.array([2, 0]), np.array([5.0, np.inf]), np.array([0.1, 0.0]), np.array([0.0, 2.0]), 0.3
     )

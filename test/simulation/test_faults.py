@@ -45,7 +45,7 @@ def test_planned_faults_last_as_long_as_stated():
 
 
 def test_switching_counts_from_now_and_replaces_what_was_on():
-    """An empty list ends all; a reset brings back what is planned and nothing else."""
+    """An empty list ends all; a reset brings back the planned faults and nothing else."""
     faults = Faults(ARMS, [FaultSettings("silent", duration_s=0.002)], 0.002)
     assert faults.active
     assert faults.began == 0
@@ -95,7 +95,7 @@ def test_texts():
     ],
 )
 def test_texts_that_are_none(text, error, words):
-    """One sentence says what is expected."""
+    """One sentence has the expected value."""
     with pytest.raises(error, match=words):
         fault_of(text)
 
@@ -130,7 +130,7 @@ def test_some_faults_can_only_be_planned(fault):
 
 
 def test_unknown_arms_and_joints_are_refused():
-    """Planned or switched on; what was on stays on."""
+    """Planned or switched on; faults that were on stay on."""
     with pytest.raises(RobotDynamicsError, match="unknown arm 'middle'"):
         Faults(ARMS, [FaultSettings("silent", arm="middle")], 0.002)
     faults = Faults(ARMS, [FaultSettings("silent")], 0.002)

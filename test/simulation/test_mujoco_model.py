@@ -68,7 +68,7 @@ def test_inertia_matrix_agrees(compiled):
 
 
 def test_reflected_inertia_is_armature():
-    """A geared rotor adds to MuJoCo's diagonal what it adds to ours."""
+    """A geared rotor adds the same to MuJoCo's diagonal as to ours."""
     bodies = list(SYSTEM.model.bodies)
     at = SYSTEM.model.joint_index(SYSTEM.joint_names[2])
     bodies[at] = replace(bodies[at], joint=replace(bodies[at].joint, armature=0.25))
@@ -86,7 +86,7 @@ def with_joint(at, **values):
 
 
 def test_springs_pull_as_ours_do():
-    """MuJoCo's passive force of a spring, with its rest, is what it adds to our bias force."""
+    """MuJoCo's passive force of a spring, with its rest, equals its part of our bias force."""
     at = SYSTEM.model.joint_index(SYSTEM.joint_names[1])
     sprung = with_joint(at, stiffness=35.0, rest=0.4)
     model = mujoco.MjModel.from_xml_string(text_of(sprung))

@@ -77,7 +77,7 @@ def test_at_rest_on_brakes_nothing_is_in_the_joint(cell):
 
 
 def test_other_contacts_of_parts_are_refused(cell):
-    """A part is held rigidly: nothing says what the joint would do in fingers that slip."""
+    """A part is held rigidly: the motion of the joint in fingers that slip is undetermined."""
     system, *_ = cell
     fingers = tuple(ArmContact(Contact.of_kind("soft finger", one)) for one in system.grasps)
     with pytest.raises(ArgumentError, match="joint is held by contacts"):

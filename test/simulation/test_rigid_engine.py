@@ -18,7 +18,7 @@ ATOL = 1e-13  # a few dozen roundings of numbers of order one
 
 
 def test_figures_of_a_state():
-    """Twist in world axes, internal force, largest gaps and drift are what they are called."""
+    """Twist in world axes, internal force, largest gaps and drift match their names."""
     rng = np.random.default_rng(0)
     system = two_arms()
     maps = transmitted_force_map(system.grasps, [0.2, 0.8])

@@ -52,7 +52,7 @@ def test_it_begins_at_rest_with_shared_load():
 
 
 def test_held_up_it_stays():
-    """Under the supporting torque nothing moves, and wrenches stay what they were."""
+    """Under the supporting torque nothing moves, and wrenches do not change."""
     torque, wrenches = support()
     simulated = plant()
     for _ in range(20):

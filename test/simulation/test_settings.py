@@ -41,7 +41,7 @@ def test_differences_are_read():
     ],
 )
 def test_nonsense_is_refused(text, message):
-    """Values that cannot be meant are refused with what was expected."""
+    """Values that cannot be meant are refused with the expected ones."""
     with pytest.raises(DescriptionError, match=message):
         decode(PlantSettings, parse_yaml(text))
 

@@ -80,7 +80,7 @@ def box_on_supports(supports: str = "point_on_plane", effort: float = np.inf) ->
 def frictional_grasp() -> tuple[Robot, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return two arms that press soft fingers on two sides of a box, and a state of rest.
 
-    The fingers' z axes point into the box: what the arms exert along them is a push.
+    The fingers' z axes point into the box: the force of the arms along them is a push.
     """
     cell = two_arms()
     free = replace(cell.mechanism, loops=())

@@ -83,7 +83,7 @@ def parallelogram_arm_function() -> ClosureFunction:
 def stewart_platform_function(mechanism: Mechanism) -> ClosureFunction:
     """Return the legs' joints of `linkages.stewart_platform` by the pose of its platform.
 
-    Written with vectors of NumPy, and with what NumPy knows of them.
+    Written with vectors of NumPy, and with NumPy's own functions of them.
     """
     placements = {joint.name: joint.placement for joint in mechanism.joints}
     start = placements["platform_joint"][:3, 3]

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cells with planted faults and good ones, and a study of what `commission` finds in them.
+"""Cells with planted faults and good ones, and a study of the findings of `commission`.
 
 PYTHONPATH=.:test python test/support/commissioning.py [NAME ...]
 """
@@ -102,7 +102,7 @@ PLANTED = {
 
 
 def commissioned(planted: Planted, folder: Path) -> Commissioning:
-    """Return what `commission` finds in our cell with a planted fault."""
+    """Return the findings of `commission` in our cell with a planted fault."""
     believed = rd.load_scenario("pick_and_place", [*NOISE, *TOOLS])
     plant = list(planted.plant)
     if planted.edit[0]:
@@ -172,7 +172,7 @@ def held_by_displaced(
 
 
 def main(names: list[str]) -> None:
-    """Print what is found in each cell."""
+    """Print the findings in each cell."""
     for name, planted in PLANTED.items():
         if names and name not in names:
             continue

@@ -21,7 +21,7 @@ class Counted(SymbolicScalar):
 
     Args:
         value: Its value.
-        key: The operation with the values of its operands; None for what was given.
+        key: The operation with the values of its operands; None for given values.
         needs: The operands.
         late: Whether it depends on inputs, not on parameters alone.
         scaled: Another number, and the constant by which it was multiplied; None for the rest.

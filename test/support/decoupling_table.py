@@ -24,7 +24,7 @@ change within a period of that run.
 
 
 def sampled(count, kind, planes, joints):
-    """Return the cells of what steps of all kinds disturb."""
+    """Return the cells of the disturbances by steps of all kinds."""
     steps = ("motion", "contact", "internal") if planes else ("motion", "internal")
     at = [{what: run(count, kind, planes, joints, what, T) for what in steps} for T in PERIODS]
     yield "; ".join(f"{1e3 * max(f.position for f in each.values()):.3f}" for each in at)

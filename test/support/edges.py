@@ -260,7 +260,7 @@ def payloads() -> dict[str, str]:
 
 
 class _Witness:
-    """Sees what no controller does: true speeds, released arms, faults, false samples.
+    """Sees more than a controller does: true speeds, released arms, faults, false samples.
 
     Args:
         drives: Of an `Edge`.
@@ -456,7 +456,7 @@ def outcomes(wanted: Sequence[Edge], jobs: int) -> dict[str, Outcome]:
 
 
 def main() -> int:
-    """Try what is asked for and print the table."""
+    """Try the requested rows and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("words", nargs="*", help="words in the names of rows")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exactness of forward dynamics under the law's torque, at random states.
 
-What is asked for is computed here from the request alone: the servos (41) to (43), written out,
+The expected values are computed here from the request alone: the servos (41) to (43), written out,
 and the nearest motion that the surfaces allow. Nothing that the law says of itself goes into it.
 """
 
@@ -90,7 +90,7 @@ class Request:
     def acceleration_of_center(self, at, twist, center, gains):
         """Return the acceleration (6,) that the servo (41) asks of the centre of mass.
 
-        In world axes, and before surfaces take of it what they do not allow.
+        In world axes, and before surfaces remove the directions that they do not allow.
 
         Args:
             at: Pose (4, 4) of the object's origin.

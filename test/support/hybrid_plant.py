@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arms that hold an object which touches planes, integrated by the closed-loop engine.
 
-Contacts and planes are loop joints that hold in both directions: what slips or lifts off is
+Contacts and planes are loop joints that hold in both directions: slip and lift-off are
 another matter. It knows nothing of the hybrid formulation.
 """
 

@@ -12,13 +12,13 @@ The list is made from the source. Changed are
 - *numbers* that are a limit or a tolerance: by 2 %; a tolerance of rounding, below 1e-5, by a
   factor of 1000; a count by one. 0, 1, 2, indices, exponents, the numbers of messages, and those
   that stand for zero or for no limit (below 1e-11, above 1e8) are left out.
-- *limits* where they are used: a value of the settings, or what is called a limit or a tolerance,
+- *limits* where they are used: a value of the settings, or a name with limit or tolerance,
   is multiplied by 1.02. Defaults of settings are the user's choice and are left as they are.
 - *bounds*: any other value that something is compared with, likewise.
 - *directions*: `<` for `>`, and `min` for `max`.
 
-Each is tried in a copy of the tree, against the tests of its own file. What no test notices and
-cannot be noticed stands in `limit_exceptions.txt`, with the reason.
+Each is tried in a copy of the tree, against the tests of its own file. A mutation that
+no test can notice stands in `limit_exceptions.txt`, with the reason.
 
 For the mutations of the sample `limit_sample.txt` names the test that noticed each one last, which
 is tried first. `--sample` writes it; one that is old or wrong only costs time.
@@ -118,10 +118,10 @@ class Mutation(NamedTuple):
 
     Attributes:
         file: In `robot_dynamics`.
-        name: What it is called: the file, what it is in, and the change; no line numbers, so that
+        name: The file, the place in it, and the change; no line numbers, so that
             it stays when other lines change.
         start, end: Of the place, in bytes.
-        text: What is put there.
+        text: The replacement.
     """
 
     file: str
@@ -589,7 +589,7 @@ def _short(text: bytes) -> str:
 
 
 def main() -> bool:
-    """Try mutations and print what came of them; return whether enough are noticed."""
+    """Try mutations and print the results; return whether enough are noticed."""
     parser = argparse.ArgumentParser(description="Mutate limits; tests have to notice it.")
     parser.add_argument("files", nargs="*", metavar="FILE", help=f"of {', '.join(TESTS)}")
     parser.add_argument("--list", action="store_true", help="list the mutations alone")

@@ -64,7 +64,7 @@ def random_tree(rng, types: Sequence[str], *, chain: bool = False) -> Mechanism:
 
 
 def in_units(mechanism: Mechanism, scale: float) -> Mechanism:
-    """Return a tree with all lengths so many times as large; masses stay what they are."""
+    """Return a tree with all lengths so many times as large; masses do not change."""
 
     def scaled(link: LinkElement) -> LinkElement:
         if not link.mass:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Code that must not need more memory than it may: the system refuses what is beyond."""
+"""Code that must not need more memory than it may: the system refuses more."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Law:
     Attributes:
         checks: The checks of the study that see it.
         owner: The class whose method `terms` the law has its model from.
-        terms: Names of what the law uses of them; dots lead to parts of terms.
+        terms: Names of the values that the law uses of them; dots lead to parts of terms.
     """
 
     checks: Callable[[], list[Check]]

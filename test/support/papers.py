@@ -65,6 +65,6 @@ def unseren_arms(system):
 
 
 def close_to(ours, theirs):
-    """Check equality in the largest entry, to what the printed digits are worth."""
+    """Check equality in the largest entry, to the accuracy of the printed digits."""
     theirs = np.asarray(theirs)
     assert_allclose(ours, theirs, rtol=0, atol=RTOL * np.max(np.abs(theirs)))

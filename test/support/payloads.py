@@ -199,7 +199,7 @@ def _friction(qd, viscous, coulomb, rng):
 
 
 def study(cell: str, count: int, sources=("torque", "wrench", "both")) -> dict:
-    """Return errors and coverage for random payloads, by what is measured."""
+    """Return errors and coverage for random payloads, by measured quantity."""
     arms = carried(cell)
     held = HeldObject(ArmKinematics(arms.system), arms.grasps, NOISE, 5.0)
     mass = held.prior[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of motion, contact force and internal force under sampled control: what they disturb."""
+"""Steps of motion, contact force and internal force under sampled control: disturbances."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def run(count, kind, surfaces, joints, what, period, averaged=False, **more):
 
 @dataclass(frozen=True)
 class Hold:
-    """A control period: what was off its plan.
+    """A control period: the deviations from its plan.
 
     Attributes:
         time: When it began, after the ramp [s].

@@ -47,7 +47,7 @@ def deadly(number):
 
 
 def refused(number):
-    """Raise what a user is to read."""
+    """Raise an error that a user reads."""
     raise ArgumentError(f"sample {number}; expected something else.")
 
 

@@ -166,7 +166,7 @@ def _words(one: TaskOutcome) -> str:
 
 
 def main() -> int:
-    """Try what is asked for and print the table."""
+    """Try the requested rows and print the table."""
     parser = argparse.ArgumentParser(description="The matrix of edges in each phase of a task.")
     parser.add_argument("words", nargs="*", help="words in the names of rows")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))

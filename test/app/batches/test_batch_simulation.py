@@ -145,7 +145,7 @@ def driven(batch, spoil=None, steps=12):
 
 
 def test_numbers_that_are_none_end_their_cell_alone(plain):
-    """NaN and infinity, in torques or in the state: every other cell is what it was."""
+    """NaN and infinity, in torques or in the state: no other cell changes."""
     expected = driven(plain)
     assert plain.endings == {}
 
@@ -217,7 +217,7 @@ def controlled(batch, periods):
 
 
 def test_cells_begin_anew_with_other_parameters():
-    """They are then what they would be from the first on; the others go on as they would."""
+    """They then equal cells that had these values from the start; the others are unchanged."""
     own = {name: values[:4] for name, values in parameters(5).items()}
     own["plant.command_delay_periods"][:] = [2, 0, 1, 1]
     own["plant.sensors.wrench_delay_periods"][:] = [2, 0, 1, 1]
@@ -270,7 +270,7 @@ def test_equal_cells_become_different():
 
 
 def test_rows_of_the_caller_are_followed(plain):
-    """Rows of the plan give what the plan gives; a squeeze of one's own changes its cell alone."""
+    """Rows of the plan give the plan's results; a squeeze of one's own changes its cell alone."""
     plain.reset()
     expected, first = plain.control(), plain.reference_rows[0]
     plain.reset()

@@ -63,7 +63,7 @@ def test_cells_begin_anew_in_the_step_after_their_end():
 
 
 def test_cells_begin_anew_in_the_same_step():
-    """With what was seen last in `final_obs`."""
+    """The last observation is in `final_obs`."""
     envs = make(2, autoreset_mode="SameStep", done=lambda one: [one.after.time[0] > 0.03, False])
     first, _ = envs.reset(seed=3)
     envs.step(np.zeros((2, 2)))

@@ -114,7 +114,7 @@ def test_planned_faults_end_their_cells():
 
 
 def test_cells_begin_anew_with_other_parameters():
-    """They are then what they would be from the first on; the others go on as they would."""
+    """They then equal cells that had these values from the start; the others are unchanged."""
     batch = rd.BatchSimulation("gravity", 2, {"plant.damping_scale": [1.0, 0.5]}, threads=1)
     fresh = rd.BatchSimulation("gravity", 2, {"plant.damping_scale": [1.0, 0.8]}, threads=1)
     for _ in range(3):
@@ -199,7 +199,7 @@ def test_cells_are_single_runs_with_all_overrides_after_steps_of_the_caller():
 
 @pytest.mark.slow
 def test_processes_change_nothing(trays):
-    """Cells spread over two processes are what they are in this one; so are sentences."""
+    """Cells in two processes equal those in one process; messages too."""
     run = trays.run(0.06, record=RECORD)
     spread = rd.BatchSimulation("tray", 3, trays.parameters, threads=2)
     again = spread.run(0.06, record=RECORD)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands: what they print, what they write, and their exit status."""
+"""The commands: output, files and exit status."""
 
 import json
 import os
@@ -224,7 +224,7 @@ def test_a_command_that_is_misspelt(capsys):
 
 
 def test_inspect(capsys, tmp_path):
-    """Inspecting shows what is there; one refused file among several ends with 2."""
+    """Inspecting shows the contents; one refused file among several ends with 2."""
     box = str(share_directory() / "urdf" / "box.urdf")
     assert main(["inspect", box]) == 0
     assert "10 kg" in capsys.readouterr().out
@@ -269,7 +269,7 @@ def test_benchmarks_are_run(tmp_path, monkeypatch):
 
 
 def test_the_demo_names_its_requirements(monkeypatch, capsys):
-    """Without ROS the demo is refused with what to install."""
+    """Without ROS the demo is refused with a command that installs it."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["demo"]) == 2
     assert "robot_dynamics[ros]" in capsys.readouterr().err
@@ -429,7 +429,7 @@ def test_several_files_and_a_place(run, controller, tmp_path):
 
 
 def test_recordings_that_cannot_be_drawn(run, tmp_path, capsys):
-    """A recording without what is drawn, or one that is none, ends with a sentence."""
+    """A file without the drawn columns, or that is no recording, ends with a sentence."""
     pytest.importorskip("matplotlib")
     columns = {name: run.recording[name][:9] for name in ("tick", "joint_position")}
     path = save_recording(Recording(columns, run.recording.metadata), tmp_path / "run.npz")
@@ -442,7 +442,7 @@ def test_recordings_that_cannot_be_drawn(run, tmp_path, capsys):
 
 
 def test_a_folder_gets_everything(tmp_path):
-    """Report, figure and recording; what is asked for by name comes besides."""
+    """Report, figure and recording are written, and each file that an option names."""
     place, report = tmp_path / "run.1", tmp_path / "mine.json"
     with RunOutputs(place, report, None) as outputs:
         assert place.is_dir()

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of scenario files and their JSON schema say what the decoder accepts."""
+"""The reference of scenario files and their JSON schema agree with the decoder."""
 
 import copy
 import dataclasses
@@ -67,7 +67,7 @@ def test_the_schema_is_one():
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_shipped_files(file):
-    """Every shipped file is accepted as it is written, and with what it extends."""
+    """Every shipped file is accepted as it is written, and with the file it extends."""
     written = parse_yaml(file.read_text(encoding="utf-8"), str(file)).plain()
     for document in (written, read_yaml(file).plain()):
         problems = jsonschema.Draft7Validator(SCHEMA).iter_errors(document)
@@ -76,7 +76,7 @@ def test_shipped_files(file):
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_every_key_has_a_meaning_and_numbers_a_unit(cls):
-    """The docstring of each settings class says what every key means, and nothing of others."""
+    """The docstring of each settings class explains every key, and no others."""
     for key in keys_of(cls):
         assert key.meaning.endswith("."), key
         assert not has_numbers(key.kind) or key.unit, f"{key.name}: a number without a unit"
@@ -158,7 +158,7 @@ def test_key_paths():
 
 
 def test_the_reference_is_current():
-    """The page of the documentation is what the code says."""
+    """The page of the documentation equals the generated one."""
     page = ROOT / "docs" / "scenario_reference.md"
     current = page.read_text(encoding="utf-8") == reference_page()
     assert current, "run: robot_dynamics schema --format markdown > docs/scenario_reference.md"

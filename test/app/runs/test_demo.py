@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demo starts two nodes, watches both, and makes one recording of what they wrote.
+"""The demo starts two nodes, watches both, and makes one recording of their files.
 
 The nodes here are substitutes without ROS that run the scenario on their own; the real ones are
 tested in test/nodes.

@@ -159,8 +159,8 @@ def test_a_rough_wall_is_wiped_with_a_pad_off_the_middle(friction, scale):
 def test_friction_and_damping_of_a_hinge_are_overcome(name, resistance, moving, settled, engine):
     """Forces on a hinge and a rail that resist: at rest within the scenario's own thresholds.
 
-    In motion they are off by what the arms, elsewhere, exert against it, until the servo of the
-    forces has answered: 1 N m over 0.26 m of the lid.
+    In motion they are off by the forces that the arms exert against it elsewhere, until the
+    force servo has answered: 1 N m over 0.26 m of the lid.
     """
     if engine == "mujoco":
         pytest.importorskip("mujoco")
@@ -174,8 +174,9 @@ def test_friction_and_damping_of_a_hinge_are_overcome(name, resistance, moving, 
 def test_a_wall_is_wiped_along_coordinates_of_ones_own():
     """With the place of the pad and the board's turns as coordinates it keeps its thresholds.
 
-    The place of the pad is what sticks to the wall when the board comes to rest: its error is
-    integrated until friction gives way, and tilts the board by 0.29 degrees at the rate of 20 1/s.
+    The place of the pad is the point that sticks to the wall when the board comes to rest: its
+    error is integrated until friction gives way, and tilts the board by 0.29 degrees at the rate
+    of 20 1/s.
     """
     pad = "point: [0.06, 0, 0]"
     places = f"{{along: [0, 1, 0], {pad}}}, {{along: [0, 0, 1], {pad}}}"

@@ -161,7 +161,7 @@ def test_results_come_back_from_json():
 
 
 def test_the_table():
-    """One line for each hazard, in columns; what failed says why."""
+    """One line for each hazard, in columns; a failure has its reason."""
     lines = drill_table([GOOD, ON, BAD]).splitlines()
     assert len(lines) == 5
     assert len({line.count("|") for line in lines}) == 1
@@ -176,7 +176,7 @@ def test_the_table():
 
 
 def test_the_figures_of_a_soak():
-    """Time, memory and files, and what has failed."""
+    """Time, memory, files, and failures."""
     soak = {
         "simulated_s": 60.0,
         "wall_s": 30.0,
@@ -195,7 +195,7 @@ def test_the_figures_of_a_soak():
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Return a function that sets what the drill finds; it returns what it was called with."""
+    """Return a function that sets the drill's findings; it returns the arguments of the call."""
     monkeypatch.setattr(node_process, "require_ros", lambda: None)
 
     def make(results, hazards, soak=None):
@@ -225,7 +225,7 @@ def test_a_good_drill(fake, tmp_path, capsys):
 
 
 def test_a_bad_drill(fake, capsys):
-    """Status 1, and a sentence for what was wrong."""
+    """Status 1, and a sentence for each failure."""
     fake([GOOD, BAD], 2)
     assert main(["drill"]) == 1
     assert "simulator killed: a torque was 1.2." in capsys.readouterr().err

@@ -178,7 +178,7 @@ def test_the_safety_layer_stands_between():
 
 
 def test_the_safety_layer_switched_off():
-    """The same run goes on to its end, and its report says what was missing."""
+    """The same run continues to its end, and its report names the missing output."""
     run = rd.simulate(
         "lift_box", controller=Hold, overrides=["acceptance={}"], duration=2.0, safety=False
     )
@@ -219,7 +219,7 @@ def test_by_its_name(hold, tmp_path):
 
 
 def test_by_the_entry_point_of_a_package(hold, tmp_path, monkeypatch):
-    """A distribution that declares what the page shows is found by the short name."""
+    """A distribution with the declaration of the page is found by the short name."""
     declared = block_of(ROOT / "docs" / "own_controller.md", "toml", "robot_dynamics.controllers")
     (group, entry) = declared.strip().splitlines()
     group = group.removeprefix('[project.entry-points."').removesuffix('"]')

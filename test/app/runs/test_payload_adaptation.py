@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in which control estimates the payload: what it gains, and what false data can do."""
+"""Runs in which control estimates the payload: benefit, and harm by false data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_biased_sensors_hardly_move_the_box():
 
 
 def test_a_resumed_task_and_a_refused_start_keep_the_payload():
-    """The arms still hold the object; what is known of it must not fall back to what is stated."""
+    """The arms still hold the object; the estimate must not fall back to the stated payload."""
     scenario = load_scenario("lift_box", [ADAPT, HEAVY])
     system = build_system(scenario)
     loop = control_loop(scenario, system)

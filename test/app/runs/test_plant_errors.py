@@ -28,7 +28,7 @@ DEGREE = np.radians(1.0)
 def supporting_force(scenario, recording, first, last, mass):
     """Return the arms' mean force on the object (3,) that does not accelerate it [N].
 
-    In world axes, by Newton's law between two control periods: it is what holds the weight.
+    In world axes, by Newton's law between two control periods: it carries the weight.
     """
     poses, twists = recording["object_pose"], recording["object_twist"]
     wrenches = recording["grasp_wrench"].reshape(len(poses), -1, 6)
@@ -99,7 +99,7 @@ def test_a_drive_gives_its_gain_of_the_torque(plant):
 
 @PLANTS
 def test_an_encoder_that_slips_changes_measurements_alone(plant):
-    """From its time on positions of its joint are off; what is true is as without it."""
+    """From its time on positions of its joint are off; the true motion is as without it."""
     fault = (
         "plant.faults=[{kind: position_offset, joint: right_joint3, value: -0.02, time_s: 0.006}]"
     )

@@ -122,7 +122,7 @@ def test_each_key_is_here():
     ],
 )
 def test_each_key_acts(plant, key):
-    """On what is measured or on the true motion; not with an engine whose step it is not."""
+    """For measured or for true motion; not with an engine that has other steps."""
     name, common = ELSEWHERE.get(key, ("lift_box", tuple(ALSO.get(key, ()))))
     before = motion(name, plant, common)
     after = motion(name, plant, (*common, CHANGES[key]))

@@ -80,7 +80,7 @@ def stepped(law):
 
 
 def test_streamed_references_replace_the_plan(scenario, law):
-    """From its first row on; where the law does not run, what was followed last stands."""
+    """From its first row on; where the law does not run, the last reference stays."""
     control, plan = ControlRecorder(law, scenario, 8), ControlRecorder(law, scenario, 8)
     for tick in range(700):
         row = np.full(25, float(min(tick, 200)))
@@ -288,7 +288,7 @@ def test_without_surfaces_there_are_no_columns_of_them():
 
 
 def test_forces_on_a_hinge_are_those_by_the_object():
-    """Of each the opposite of what the hinge exerts on the object, with the sign of its row."""
+    """Each is the opposite of the hinge's force on the object, with the sign of its row."""
     rows = [(3, 1.0), (4, 1.0), (5, 1.0), (1, -1.0), (0, 1.0)]
     recorder = ContactRecorder(
         {"left": CONE}, ["wall", "door"], 0.01, np.zeros((0, 6)), {"door": rows}

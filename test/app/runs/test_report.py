@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report is computed from the recording alone: what is changed there is seen here."""
+"""The report is computed from the recording alone: a change there is seen here."""
 
 import copy
 import dataclasses
@@ -412,7 +412,7 @@ def test_a_stop_that_is_expected(recording):
 
 
 def test_a_good_run(run):
-    """The lines say what ran, how it went, and the figures with their units."""
+    """The lines have the scenario, the verdict, and the figures with their units."""
     lines = list(summary(run.report | {"ok": True}))
     assert lines[0] == "lift_box with the plant 'engine': good"
     assert any("mm from the reference" in line for line in lines)
@@ -527,7 +527,7 @@ def test_only_thresholds_that_are_asked_for():
     ],
 )
 def test_missed_thresholds(value, threshold, sentence):
-    """A threshold is missed by more than its value, by no value and by what is no number."""
+    """A threshold is missed by a larger value, by no value, and by NaN."""
     found = failures({"object_position_error_max_m": value}, threshold)
     assert found == ([] if sentence is None else [sentence])
 
@@ -552,7 +552,7 @@ def test_missing_figures_with_a_reason():
 
 
 def test_blocked_motion_does_not_count_as_error(run):
-    """A path that leads into a wall is followed along it; what is blocked is told apart."""
+    """A path that leads into a wall is followed along it; the blocked part is reported apart."""
     # Here the box's origin is a point that touches the wall.
     wall = "{name: wall, kind: plane, xyz: [0.62, 0, 0], rpy: [0, -1.5707963267948966, 0]}"
     scenario = load_scenario("lift_box", [f"cell.surfaces=[{wall}]"])
@@ -583,7 +583,7 @@ def test_blocked_motion_does_not_count_as_error(run):
     ],
 )
 def test_why_there_are_no_errors_of_contact_forces(recording, force, wanted, reason):
-    """Because of what truly acted, not of what control believed."""
+    """Because of the true force, not of the controller's estimate."""
     one = np.ones((len(recording), 1))
     recording.columns["contact_force"] = force * one
     if wanted is not None:

@@ -112,7 +112,7 @@ def test_length(scenario):
 
 @pytest.mark.parametrize("duration", [0.0, -1.0, np.nan, np.inf, 1e9])
 def test_durations_that_are_refused(scenario, duration):
-    """Durations that no run can have are refused with what was expected."""
+    """Durations that no run can have are refused with the accepted ones."""
     with pytest.raises(ArgumentError, match=r"expected (a positive number|at most 4000 s)"):
         simulate(scenario, duration=duration)
 

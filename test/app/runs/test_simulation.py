@@ -72,7 +72,7 @@ def test_it_goes_on_from_a_state_bit_for_bit(name, engine):
 
 @pytest.mark.slow
 def test_small_changes_go_on_as_linearised():
-    """A and B of a control period are what two periods with other torques differ by."""
+    """A and B of a control period equal the differences of two periods with other torques."""
     sim = rd.Simulation("lift_box", "engine")
     for torque in torques(sim, 5):
         sim.step(torque)

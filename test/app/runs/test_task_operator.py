@@ -169,7 +169,7 @@ def a_carried_object_pauses_and_goes_on(cell):
 
 
 def a_new_controller_goes_on_in_the_phase_it_is_told(cell):
-    """As after the end of a process: with what the joints and wrists measure."""
+    """As after the end of a process: with the measurements of joints and wrists."""
     cell.run(0.05)
     cell.loop.safety.stop(cell.tick)  # as a guard would hold the arms
     cell.run(0.3)
@@ -250,7 +250,7 @@ def a_task_aborts_and_resumes_in_the_air(cell):
 
 
 def a_law_goes_on_from_the_torque_that_was_sent(cell):
-    """Limits may have changed what the law wanted."""
+    """Limits may have changed the torque of the law."""
     law, seen, most = cell.law, cell.seen, SCENARIO.safety.torque_rate * PERIOD
     step = law.update(cell.tick, seen.q, seen.qd, seen.wrenches)
     other = step.torque + 5.0
@@ -266,7 +266,7 @@ def torques_never_jump(cell):
 
 
 def a_task_begins_with_free_hands(cell):
-    """A controller that was started anew does not know what the hands hold; the wrists do."""
+    """A controller that was started anew does not know the contents of the hands; wrists do."""
     law = cell.law
     law.choose_start("start", cell.seen.q, cell.tick)
     wrenches = np.zeros((2, 6))

@@ -25,7 +25,7 @@ from robot_dynamics.scalar.functions import atan2
 
 
 def test_contacts_have_the_kinds_and_the_friction_that_files_state():
-    """Rigid grasps bear anything, palms what friction lets them."""
+    """Rigid grasps bear any force, palms only forces within friction."""
     _scenario, system, _, _ = prepared("tray")
     left, right = system.contacts
     assert left.kind == right.kind == "soft finger"
@@ -87,7 +87,7 @@ def test_coordinates_of_a_file_are_those_of_the_library():
     ],
 )
 def test_coordinates_that_cannot_be_are_refused(override, sentence):
-    """Too few of them, and what is none; with the place."""
+    """Too few of them, and one that is no surface; with the place."""
     with pytest.raises(DescriptionError, match=sentence) as refusal:
         load_scenario("wipe", [override])
     assert "cell" in str(refusal.value)
@@ -102,9 +102,9 @@ def test_coordinates_are_for_the_hybrid_law():
 
 @pytest.mark.parametrize("turned", [0.0, np.pi])
 def test_forces_of_a_hinge_are_components_of_a_wrench(turned):
-    """Of the wrench on it in its frame, whichever way the axis of what turns in it points.
+    """Of the wrench on it in its frame, whichever way the axis of the turning part points.
 
-    Against the gradients of its functions: what a force does in a small motion of the object.
+    Against the gradients of its functions: the work of a force in a small motion of the object.
     """
     rpy = [turned - np.pi / 2, 0.0, 0.0]
     scenario, _, held, _ = prepared("lid", f"cell.surfaces.0.part.rpy={rpy}")

@@ -67,7 +67,7 @@ def test_the_mass_of_an_object_is_that_of_both_parts():
     ],
 )
 def test_laws_and_objects_that_do_not_go_together(scenario, override, sentence):
-    """One sentence tells what is there and what was expected."""
+    """One sentence has the value found and the value expected."""
     with pytest.raises(DescriptionError, match=sentence):
         load_scenario(scenario, [override])
 

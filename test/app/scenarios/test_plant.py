@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated world of a scenario: what touches what, and where it truly is."""
+"""The simulated world of a scenario: contacts and true poses."""
 
 from copy import copy
 from dataclasses import replace

@@ -67,7 +67,7 @@ def test_a_copy_means_the_same(folder, scenario, tmp_path):
 
 
 def test_arms_without_an_object_can_be_held_up(folder, scenario):
-    """Step 7 of the guide: the arms alone stay where they are, within what control may use."""
+    """Step 7 of the guide: the arms alone stay in place, within control's share of torque."""
     gravity = load_scenario(folder / "gravity.yaml")
     assert gravity.control.law == "gravity"
     run = simulate(gravity, duration=0.2)
@@ -103,7 +103,7 @@ def test_topic_files_map_our_names_to_theirs(folder, scenario):
 
 
 def test_explicit_parameters_override_those_of_the_folder(folder):
-    """Facts first, so that what is given by hand wins; nothing where no robot is named."""
+    """Facts first, so that values given by hand win; nothing where no robot is named."""
     (facts, values), topics = node_settings(folder)
     assert Path(facts) == folder / NODES
     assert Path(values["scenario"]) == folder / "scenario.yaml"
@@ -122,7 +122,7 @@ def test_the_guide_names_them():
 
 
 def test_a_folder_of_ones_own(tmp_path):
-    """It is found by its path; what is missing or wrong is said."""
+    """It is found by its path; missing and wrong files are reported."""
     with pytest.raises(UnknownNameError, match="two_panda"):
         robot_folder("two_pandas")
     with pytest.raises(RobotDynamicsError, match=r"there is no scenario\.yaml"):

@@ -78,7 +78,7 @@ def test_numbers_of_shipped_files_are_numbers_for_other_readers():
 
 
 def test_shipped_scenarios_are_accepted(shipped):
-    """Every shipped scenario is read without a problem, and says what happens in it."""
+    """Every shipped scenario is read without a problem, and describes itself."""
     scenario = load_scenario(shipped)
     assert scenario.name == shipped
     assert scenario.description
@@ -280,7 +280,7 @@ TEXT = "{plant: {seed: 1, noise: {force: 0.0}}, arms: [{name: a}, {name: b}]}"
 
 @dataclass(frozen=True)
 class _Noise:
-    """A part of what the text says."""
+    """A part of the text."""
 
     force: float = 0.0
 

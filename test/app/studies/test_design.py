@@ -131,6 +131,6 @@ def test_overrides_come_back_to_the_last_bit():
     ],
 )
 def test_distributions_that_are_none_are_refused(options, problem):
-    """In a sentence that says what was expected."""
+    """In a sentence with the expected value."""
     with pytest.raises(ArgumentError, match=problem):
         DistributionSettings(**options)

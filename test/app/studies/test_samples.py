@@ -145,7 +145,7 @@ def test_one_process_at_a_time_has_a_file(tmp_path):
 
 
 def interrupted(folder, body, line):
-    """Run a program with processes, press Ctrl-C after a line, and return what it said.
+    """Run a program with processes, press Ctrl-C after a line, and return its output.
 
     Args:
         folder: Place for the program.
@@ -192,7 +192,7 @@ def is_there(group):
 
 
 def test_an_interruption_loses_nothing(tmp_path):
-    """After Ctrl-C the file has what ended, the processes are gone, and the rest can go on."""
+    """After Ctrl-C the file has the finished runs, no process is left, and the rest can run."""
     path = tmp_path / "results.jsonl"
     body = (
         f"results = Results(Path({str(path)!r}), {SUBJECT!r})\n"
@@ -260,7 +260,7 @@ def test_a_process_that_is_killed_costs_nothing(tmp_path):
 def test_a_block_whose_process_is_killed_runs_one_by_one(tmp_path):
     """The samples of the other blocks run once, and all results are there in their order.
 
-    What is large is not sent with each of them, but in a file: for two processes, then for one.
+    Large data are not sent with each of them, but in a file: for two processes, then for one.
     """
     results = Results(tmp_path / "results.jsonl", SUBJECT)
     results.add({"sample": 1, "square": "kept"})

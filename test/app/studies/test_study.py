@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A study of a scenario: its runs are those of `simulate`, its files say what was found."""
+"""A study of a scenario: its runs equal those of `simulate`, its files have the results."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_why_samples_run_one_at_a_time(changes, values, figure, words):
 
 
 def test_a_study_of_many_samples_runs_them_in_blocks(tmp_path, monkeypatch):
-    """And finds what it finds one by one; the rest of an interrupted one goes on in blocks."""
+    """And finds the same as one by one; the rest of an interrupted one continues in blocks."""
     text = STUDY.replace("duration_s: 0.3", "duration_s: 0.04").replace("samples: 6", "samples: 9")
     study = load_study(study_file(tmp_path, text))
     single = run_study(study, tmp_path / "single.jsonl", nothing, jobs=1)
@@ -287,7 +287,7 @@ def test_a_study_goes_on_where_it_stopped(tmp_path, result):
 
 
 def test_a_study_that_is_running_is_not_begun_twice(tmp_path, monkeypatch):
-    """A second process is refused before it runs the scenario; what fails there leaves no file."""
+    """A second process is refused before it runs the scenario; a failure there leaves no file."""
     journal = tmp_path / "samples.jsonl"
     study = load_study(study_file(tmp_path))
     refused = RobotDynamicsError("no run is to be made")
@@ -366,7 +366,7 @@ def test_studies_that_are_refused(tmp_path, changes, problem):
 
 
 def test_every_wrong_key_is_named_with_its_line(tmp_path):
-    """Of what varies and of what is fixed, in the order of the file; a wrong value as well."""
+    """Of varied and of fixed values, in the order of the file; a wrong value as well."""
     path = tmp_path / "wrong.yaml"
     path.write_text(
         "scenario: lift_box\n"

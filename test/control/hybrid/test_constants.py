@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The block of the law's code has what the law takes out of it."""
+"""The block of the law's code has all values that the law reads from it."""
 
 from __future__ import annotations
 

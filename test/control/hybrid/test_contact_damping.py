@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Damping of contacts: by default what the mass behind them needs, with a warning if less."""
+"""Damping of contacts: by default from the mass behind them, with a warning if less."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ SETTLED = 20  # ticks: the ramp is over
 
 
 def test_it_starts_with_support_alone():
-    """Start and first update send what holds arms and object up, pressed or not."""
+    """Start and first update send the torque that supports arms and object, pressed or not."""
     control = controller(Plan(1, contact=20.0, squeeze=30.0), environment=touching())
     seen = control.start(Q, REST)
     first = control.update(0, Q, REST)
@@ -91,7 +91,7 @@ def test_a_surface_that_is_far_is_approached():
 
 
 def test_forces_on_surfaces_are_estimated():
-    """At rest, what the grasps feel less the weight is the force on the floor."""
+    """At rest, the sum of grasp forces less the weight is the force on the floor."""
     control = controller(Plan(1), environment=touching())
     control.start(Q, REST)
     step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
@@ -175,7 +175,7 @@ def unlimited(**parts):
 
 @pytest.mark.parametrize("room", [40.0, 12.0, 4.0, 1.0])
 def test_limits_are_met_in_order(room):
-    """Each part has what the ones before it leave: support, squeeze, contact force, motion.
+    """Each part has the rest of the ones before it: support, squeeze, contact force, motion.
 
     The parts are differences of unlimited torques; scales are compared with the largest that the
     efforts leave, joint by joint. Integrals do not grow while anything is scaled.
@@ -226,7 +226,7 @@ def test_the_internal_force_gives_way_before_the_task(room):
 
 
 def test_the_internal_force_gives_way_at_a_bounded_rate():
-    """Within the correction limit in 0.1 s; then limits rule no more, and what was added stays."""
+    """Within the correction limit in 0.1 s; then limits are inactive, and the addition stays."""
     support = unlimited().torque
     settings = replace(
         SETTINGS, internal_force=ForceServoSettings(max_internal_force_correction_n=50.0)
@@ -329,7 +329,7 @@ def test_a_grasp_that_cannot_hold_is_refused():
 
 
 def test_the_object_may_be_seen_from_outside():
-    """With a sensor the pose is what it says, not what the arms do."""
+    """With a sensor the pose is the sensor's, not that of the arms."""
     control = controller(object_pose="sensor")
     control.start(Q, REST)
     elsewhere = START + np.array([0.0, 0.0, 0.01, 0.0, 0.0, 0.0, 0.0])
@@ -342,7 +342,7 @@ def test_the_object_may_be_seen_from_outside():
 
 
 def test_invalid_sensor_values_are_refused_and_discarded():
-    """A pose, twist or force that is none raises, and the torques stay what they were."""
+    """A pose, twist or force that is none raises, and the torques do not change."""
     control = controller(Plan(1), environment=touching(), object_pose="sensor")
     control.start(Q, REST)
     control.sense(pose=START, twist=np.zeros(6))

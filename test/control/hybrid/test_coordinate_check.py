@@ -63,7 +63,7 @@ def test_a_turn_at_which_another_angle_is_none_is_refused():
 
 
 def test_more_than_half_a_turn_is_none_to_mind():
-    """About one axis alone, with places and directions that stay what they are."""
+    """About one axis alone; places and directions do not change."""
     about = coordinate_function(CoordinateSettings(about=(0.0, 0.0, 1.0)), np.eye(3), np.zeros(3))
     tilts = tuple(lambda at, i=i: list(at.direction([0.0, 0.0, 1.0]))[i] for i in range(2))
     places = tuple(lambda at, i=i: list(at.x)[i] for i in range(3))

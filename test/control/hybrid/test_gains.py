@@ -31,7 +31,7 @@ def gains(**contact):
 
 
 def test_a_block_is_all_of_them():
-    """Unpacked gains are those that were packed; what follows them is left."""
+    """Unpacked gains equal the packed ones; the numbers after them are left."""
     packed = gains()
     block = packed.pack()
     assert len(block) == HybridGains.size(3, 2)

@@ -32,7 +32,7 @@ def tray():
 
 
 def squeeze_of(law, q, torque):
-    """Return the squeeze that torques (na,) make beyond what holds arms and tray up [N]."""
+    """Return the squeeze that torques (na,) make beyond the support of arms and tray [N]."""
     unit = law.start(q, np.zeros_like(q)).internal_force_torques[:, 0]
     return float(unit @ (torque - law.hold_support(q)) / (unit @ unit))
 
@@ -53,7 +53,7 @@ def test_a_hold_keeps_the_squeeze_that_was_asked_for_last(tray):
 
 @pytest.mark.parametrize("added", [0.0, 20.0])
 def test_a_firmer_grip_is_what_control_may_add(tray, added):
-    """To the squeeze that is planned, not to what was added already."""
+    """To the planned squeeze, not to an earlier addition."""
     law, q = tray
     law.start(q, np.zeros_like(q))
     step = law.update(law.ramp_ticks, q, np.zeros_like(q))

@@ -23,7 +23,7 @@ LITERAL = SimpleNamespace(**{**vars(GAIN), "gated": 0.0, "contact_error": 1e9})
 
 
 def test_the_pose_error_is_integrated_within_bounds():
-    """While limits rule the integral only shrinks; what it adds never exceeds its bound."""
+    """While limits rule the integral only shrinks; its addition never exceeds its bound."""
     assert pose_integral([0.0], [0.5], GAIN, 1.0) == pytest.approx([0.001])
     assert pose_integral([0.01], [0.5], GAIN, 0.0) == pytest.approx([0.01])
     assert pose_integral([0.01], [-0.5], GAIN, 0.0) == pytest.approx([0.009])
@@ -54,7 +54,7 @@ def test_the_literal_law_winds_up():
 
 
 def test_internal_forces_are_learned_from_sensors():
-    """Without them what was learned stays, whatever the numbers are."""
+    """Without them the integrals stay, whatever the numbers are."""
     assert internal_integral([0.0], [30.0], [20.0], GAIN, 1.0, 1.0) == pytest.approx([0.4])
     assert internal_integral([0.5], [30.0], [0.0], GAIN, 1.0, 0.0) == pytest.approx([0.5])
     assert internal_integral([2.9], [30.0], [0.0], GAIN, 1.0, 1.0) == pytest.approx([3.0])

@@ -82,7 +82,7 @@ def test_the_correction_fades():
 
 
 def test_the_correction_is_bounded():
-    """Fingers get no more than was declared, and keep what they have where nothing helps."""
+    """Fingers get no more than was declared, and keep their force where no change helps."""
     chosen, row = choice(most=5.0), planned(45.0)
     assert chosen.row(row, weight(8.0))[OWN][0] == pytest.approx(50.0)
     unknown = chosen.row(row, np.full(6, np.nan))
@@ -140,7 +140,7 @@ FREE = step_of(planned(45.0), of_drive())
 
 
 def test_drives_have_what_they_can():
-    """A squeeze that a drive cannot make comes down to what it can, as long as it holds."""
+    """A squeeze beyond a drive's limit is reduced to the drive's limit, as long as it holds."""
     chosen, row, n = choice(), planned(100.0), LAYOUT.joints
     assert chosen.row(row, weight(4.0)) is row
     grip, moving = of_drive(squeeze=0.2), np.full(n, 1.0)  # 0.2 N m for 1 N of squeeze

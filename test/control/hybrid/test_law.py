@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled law is the law: equal to the one in NumPy, and exact under forward dynamics.
 
-What it is compared with follows from the request alone (`support.exact_decoupling`). States are
+The expected values follow from the request alone (`support.exact_decoupling`). States are
 random ones where the arms' S^T J has a condition of less than 100, those nearer to singularities
 are drawn again: arms move without bound there, and rounding with them. Where the hands are nearly
 singular in their free directions, the object and the forces are compared, the torques not. In the
@@ -67,7 +67,7 @@ def test_it_decouples_in_every_combination(count, kind, surfaces, joints):
 
 @pytest.mark.parametrize("surfaces", SURFACES)
 def test_it_moves_along_coordinates_of_the_users_own(surfaces):
-    """u1 is (41) in the coordinates, and what surfaces take away leaves them as they are (35)."""
+    """u1 is (41) in the coordinates, and directions that surfaces take leave them as they are (35)."""
     check(2, "rigid", 6, SURFACES[surfaces], 3, compiled=False, own=True)
 
 
@@ -172,7 +172,7 @@ def test_arms_with_few_joints_move_hands_as_far_as_they_can(kind, joints, invers
 
 @pytest.mark.parametrize("part", ["servo", "projection", "following"])
 def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
-    """By 1 %: of d_ah itself, of what keeps it from the object, of the motion with the object."""
+    """By 1 %: of d_ah itself, of the part kept from the object, of the motion with the object."""
     if part == "servo":
         honest = law_program.hand_motion
         monkeypatch.setattr(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of a step are taken apart into what they are, joints in the order of the model."""
+"""The inputs of a step are split into their parts, joints in the order of the model."""
 
 from __future__ import annotations
 

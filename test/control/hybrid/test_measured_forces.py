@@ -24,7 +24,7 @@ PUSH = [4.0, 7.0]
 
 @pytest.fixture(scope="module")
 def scene():
-    """Three arms with soft fingers, two planes, and what a torque makes of it."""
+    """Three arms with soft fingers, two planes, and the effect of a torque."""
     state = state_of(3, "soft finger", 6, environment_of(2), np.random.default_rng(5))
     motion = system_motion(state.terms, np.random.default_rng(6).standard_normal(18))
     return state, motion

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The servo of motion is (41): what is wanted, and gains times what is missing."""
+"""The servo of motion is (41): reference acceleration, and gains times errors."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_the_integral_is_of_the_error_of_the_coordinates(state):
 
 @pytest.mark.parametrize("turns", [0.5, -0.5])
 def test_the_error_of_a_turn_is_the_shorter_way(turns):
-    """Across half a turn, where the angle jumps, the error is what it is everywhere."""
+    """Across half a turn, where the angle jumps, the error has no jump."""
     axes = [tuple(axis) for axis in np.eye(3).tolist()]
     settings = [CoordinateSettings(along=axis) for axis in axes]
     settings += [CoordinateSettings(about=axis) for axis in axes]

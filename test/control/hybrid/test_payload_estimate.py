@@ -64,7 +64,7 @@ class Body(NamedTuple):
 
 
 def held_wrench(wrench, R, omega, v):
-    """Return what the estimate takes, of a wrench (6,) and motion in world axes."""
+    """Return the inputs of the estimate for a wrench (6,) and motion in world axes."""
     wrench, back = np.array(wrench, dtype=float), R.inv()
     own = [*back.apply(wrench[:3]), *back.apply(wrench[3:])]
     twist = Motion(Vector3.of(back.apply(omega).tolist()), Vector3.of(back.apply(v).tolist()))
@@ -168,7 +168,7 @@ def test_a_frozen_estimate_does_not_change():
 
 
 def test_another_object_is_learned_after_a_change():
-    """What was learned of an object is forgotten as soon as it does not explain the wrench."""
+    """An estimate is forgotten as soon as it does not explain the wrench."""
     *_, last = estimates(Body(1.3), 1.0)
     state = last.state
     for tick in range(round(2.0 / PERIOD)):

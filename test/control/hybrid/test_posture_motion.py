@@ -52,7 +52,7 @@ def test_it_goes_away_from_singularities():
 
 
 def test_hands_return_to_their_grasps():
-    """e'' + 2 z w e' + w^2 e = 0, and what leads away from limits moves hands as well."""
+    """e'' + 2 z w e' + w^2 e = 0, and motion away from limits moves hands as well."""
     gains, J = gains_of(), [[1.0, 2.0, 0.0]]
     acceleration, velocity = hand_motion(gains, [0.1], [0.2], J, [0.0] * 3)
     assert_allclose(acceleration, -25.0 * 0.1 - 7.0 * 0.2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Surfaces with friction: contacts make the drag, and what it turns is no push by a lever."""
+"""Surfaces with friction: contacts make the drag, and its moment is no push by a lever."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampled control decouples motion, contact force and internal force, on the closed-loop engine.
 
-Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. The threshold is that what a step is not about
-moves by less than 0.05 mm and 0.05 N. At a period of 2 ms, force errors of most combinations with
+Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. The threshold is that the other quantities
+move by less than 0.05 mm and 0.05 N. At a period of 2 ms, force errors of most combinations with
 three arms exceed it at some instant, by the change of the forces within a period under a constant
 torque; the largest is 0.092 N. Asserted are, in all 30 combinations: at 2 ms the threshold for
 positions, and for the mean of forces over every period; at 1 ms the threshold for forces at every
@@ -58,7 +58,7 @@ NOISE = 1e-4
 
 
 def check(count, kind, surfaces, joints):
-    """Assert the thresholds for all steps; see the head of this file for what they are not."""
+    """Assert the thresholds for all steps; the head of this file names the exceptions."""
     for what in ("motion", "contact", "internal") if surfaces else ("motion", "internal"):
         slow, fast = (run(count, kind, surfaces, joints, what, T) for T in (2e-3, 1e-3))
         assert slow.position < LENGTH

@@ -31,7 +31,7 @@ def test_quaternions_are_made_unit_ones(size):
     ],
 )
 def test_poses_that_are_none_are_refused(values, sentence):
-    """Each with a sentence that says what was expected."""
+    """Each with a sentence that has the expected value."""
     with pytest.raises(ArgumentError, match=sentence):
         unit_pose(values)
 

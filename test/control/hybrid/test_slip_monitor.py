@@ -55,7 +55,7 @@ def test_a_plan_with_too_little_squeeze_is_told_of_beforehand():
 
 
 def test_a_load_heavier_than_planned_is_noticed_and_its_slip_foreseen():
-    """The plan holds; what is measured weighs 2.6 kg, and slips when the monitor said it would."""
+    """The plan holds; the measured object weighs 2.6 kg, and slips at the predicted time."""
     watch, planned, measured = monitor(margin=0.0), carried(1.8), carried(2.6)
     assert watch.expect(planned) == ()
     reports = [watch.step(tick, w) for tick, w in enumerate(measured)]
@@ -135,7 +135,7 @@ def pressed(*forces):
 
 
 def test_each_contact_has_its_margin_to_within_rounding():
-    """A millionth of a newton is none, in a plan, ahead of it, and in what is measured."""
+    """A millionth of a newton is no force, in a plan, ahead of it, and in measurements."""
     for least, short in ((0.5 - 0.9e-6, False), (0.5 - 1.1e-6, True), (0.505, False)):
         watch = SlipMonitor({"one": Pressed, "other": Pressed}, 0.5, PERIOD)
         planned = pressed(*[[least, 0.45]] * 9)
@@ -156,7 +156,7 @@ def test_how_far_it_looks_ahead():
 
 
 def test_wrong_shapes_and_settings_are_refused():
-    """With what is expected."""
+    """With the expected value."""
     with pytest.raises(ArgumentError, match="expected \\(N, 2, 6\\)"):
         monitor().expect(np.zeros((5, 6)))
     with pytest.raises(ArgumentError, match="nothing negative"):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A step says what limits let through, and has a value for each column of a recording."""
+"""A step states the admitted part, and has a value for each column of a recording."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_part_counts_in_the_task_scale(part):
     ],
 )
 def test_linkages_are_off_their_dead_points_and_closed(linkage, fault):
-    """By 1e-3, and by what they move in four periods; beyond dead points they are refused."""
+    """By 1e-3, and by their motion in four periods; beyond dead points they are refused."""
     layout = Layout(joints=12, directions=12, surfaces=1, arms=2, passive_joints=4)
     outputs = np.zeros(layout.size(layout.outputs))
     outputs[layout.outputs["linkage"]] = linkage

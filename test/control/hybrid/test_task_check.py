@@ -29,7 +29,7 @@ def sentences(found):
 
 
 def test_a_good_task_passes_with_its_margins():
-    """Carried with 80 N of squeeze: what friction leaves of it is told."""
+    """Carried with 80 N of squeeze: the remaining friction is reported."""
     found = checked(Forward(0.1))
     assert found.problems == found.warnings == ()
     # mu f - half the weight, over sqrt(1 + mu^2); the motion takes little more.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unseren's controller as a law: exact at the instant, and safe in what it is given."""
+"""Unseren's controller as a law: exact at the instant, and safe for any input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measured_by_wrists(law, q, qd, torque):
 
 
 def test_motion_and_force_are_exact_at_the_instant():
-    """(47), (48): the first part accelerates as its servo asks, and so does what folds.
+    """(47), (48): the first part accelerates as its servo asks, and so does the fold.
 
     The force is the reference's and K_I times the integral. To 1e-9 of the largest of each.
     """
@@ -92,7 +92,7 @@ def test_near_a_singularity_the_object_stays_whole():
 
 
 def test_the_force_is_told_by_the_wrists():
-    """Whatever the torque, from wrenches in the tools' frames; what is asked for without them."""
+    """Whatever the torque, from wrenches in the tools' frames; without them the reference."""
     law, start = folding(*LITERAL)
     q, qd = moving(law, start)
     law.start(q, 0.0 * qd)
@@ -106,9 +106,9 @@ def test_the_force_is_told_by_the_wrists():
 
 
 def test_residual_wrenches_of_parts_are_estimated():
-    """Inertia times what a part accelerates by beyond its plan, whatever the torque.
+    """Inertia times the acceleration of a part beyond its plan, whatever the torque.
 
-    And what grasp and joint exert together, by Newton's law.
+    And the sum of grasp and joint, by Newton's law.
     """
     law, start = folding(*LITERAL)
     q, qd = moving(law, start)
@@ -208,6 +208,6 @@ def test_a_path_that_cannot_be_followed_is_refused():
 
 
 def test_feed_forward_estimates_are_refused():
-    """They are for studies: a law that runs looks at what is measured."""
+    """They are for studies: a running law uses measurements."""
     with pytest.raises(RobotDynamicsError, match="'estimates'"):
         folding("control.jointed.estimates=feed-forward")

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel of the law does what the controller of the studies does."""
+"""The kernel of the law computes the results of the studies' controller."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_outputs_are_named_in_the_order_of_the_ports():
 
 
 def test_it_looks_ahead_as_the_controller_does():
-    """State and acceleration half a period later, with what the last torque brings about."""
+    """State and acceleration half a period later, under the last torque."""
     law, start = folding(*LITERAL)
     q, qd = moving(law, start)
     late, _ = folding(*LITERAL[:1], *LITERAL[2:])

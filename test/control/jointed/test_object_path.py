@@ -40,7 +40,7 @@ def test_errors_of_orientation_are_rotation_vectors(degrees):
 
 
 def test_velocities_and_accelerations_are_derivatives():
-    """Of positions and orientations, to what central differences give."""
+    """Of positions and orientations, to the accuracy of central differences."""
     h, t = 1e-4, np.array([0.11, 0.2, 0.31, 0.45])
     way = path()
     before, here, after = parts_motion(way, t - h), parts_motion(way, t), parts_motion(way, t + h)

@@ -81,7 +81,7 @@ def test_the_first_part_follows_while_the_second_folds_as_planned(cell):
 
 
 def test_a_step_is_blended_in(cell):
-    """A single pose 1 cm away: no jump of the torque, no overshoot of what was asked."""
+    """A single pose 1 cm away: no jump of the torque, no overshoot."""
     cell.follow([0.0], [moved(0.01)])
     cell.run(0.8)
     heights = np.array([step.reference[2] for step in cell.steps])
@@ -91,7 +91,7 @@ def test_a_step_is_blended_in(cell):
 
 
 def test_a_force_in_the_joint_is_made_while_the_path_goes_on(cell):
-    """It fades in, and pushes nothing aside; what the joint does not transmit is refused."""
+    """It fades in, and moves nothing aside; a force that the joint does not transmit is refused."""
     cell.follow([0.0, 0.8], [moved(0.0), moved(0.02)])
     cell.run(0.2)
     cell.ask_internal_force([0.0, 0.0, 0.0, 4.0, 15.0, -2.0])

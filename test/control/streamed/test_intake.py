@@ -54,7 +54,7 @@ def test_a_trajectory_is_followed_to_its_end(cell):
 
 
 def test_a_step_is_blended_in(cell):
-    """A single pose 2 cm away: no jump of the torque, no overshoot of what was asked."""
+    """A single pose 2 cm away: no jump of the torque, no overshoot."""
     cell.follow([0.0], [moved(0.02)])
     cell.run(0.8)
     heights = np.array([step.reference[2] for step in cell.steps])
@@ -149,7 +149,7 @@ def test_invalid_references_are_refused_at_once(cell):
 
 
 def test_the_last_reference_is_the_last_that_came(cell):
-    """A refusal stays told although what came before it is found good after it."""
+    """A refusal stays reported although an earlier request is accepted after it."""
     cell.begin()
     intake = cell.pilot.intake
     cell.follow([0.0, 1.0], [moved(0.0), moved(0.1)])
@@ -270,7 +270,7 @@ def test_the_largest_internal_force_is_what_drives_can_give(cell, sign):
 
 @pytest.mark.parametrize("squeeze", [-500.0, -10.0, 0.0])
 def test_a_squeeze_that_opens_the_grasp_is_refused(squeeze):
-    """Of contacts that only push; what holds the tray goes on."""
+    """Of contacts that only push; the squeeze that holds the tray stays."""
     cell = Cell(still("tray"))
     before = cell.pilot.following()[1].reference[19]
     refused = ""

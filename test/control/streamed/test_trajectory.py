@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Paths through points that somebody sends: what is met, and what is refused."""
+"""Paths through streamed points: points that are met, and refusals."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_torques_keep_their_limits(arms):
 
 
 def test_closed_grippers_open_at_the_next_start():
-    """A reset knows what was sent: grippers of a task that ended early are still closed."""
+    """A reset knows the last commands: grippers of a task that ended early are still closed."""
     sent = []
     grippers = Grippers(["left"])
 

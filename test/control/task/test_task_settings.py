@@ -48,7 +48,7 @@ def test_phases_in_an_order_that_hands_can_do():
     ],
 )
 def test_impossible_orders_are_refused(phases, said):
-    """With the state of the hands, and what is possible instead."""
+    """With the state of the hands, and the possible phases."""
     with pytest.raises(ArgumentError, match=said):
         check_order(phases)
 

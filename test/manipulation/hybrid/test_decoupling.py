@@ -42,7 +42,7 @@ def worst(count, kind, joints, surfaces, states):
 @pytest.mark.parametrize("surfaces", SURFACES)
 @pytest.mark.parametrize(("count", "kind"), GRASPS)
 def test_the_law_decouples_at_random_states(count, kind, surfaces, joints):
-    """Forward dynamics return u1, u2 and u3 to 1e-9 of what moves and pushes."""
+    """Forward dynamics return u1, u2 and u3 to 1e-9 of the accelerations and forces."""
     assert worst(count, kind, joints, SURFACES[surfaces], 4) < 1e-9
 
 

@@ -24,7 +24,7 @@ def side(smallest, safe=SAFE):
 
 
 def test_it_moves_as_is_wanted_with_the_least_change():
-    """J qdd is what is wanted, and H (qdd - free) is in the range of J^T: (34) in the metric."""
+    """J qdd is as desired, and H (qdd - free) is in the range of J^T: (34) in the metric."""
     arms, H, J = side(0.5)
     rng = np.random.default_rng(5)
     wanted, free = rng.standard_normal(6), rng.standard_normal(7)
@@ -40,7 +40,7 @@ def test_it_moves_as_is_wanted_with_the_least_change():
 def test_near_singularities_it_says_what_is_missing(smallest):
     """Missing motions are reported; joints stay slow, also at the singularity itself.
 
-    The direction that is lost is where a component of one per cent of what is wanted lies.
+    The lost direction is that of a component of one per cent of the desired value.
     """
     arms, H, J = side(smallest)
     wanted = np.full(6, 0.4)

@@ -82,7 +82,7 @@ def test_coordinates_of_the_users_own_make_six_with_the_surfaces():
 
 
 def test_functions_that_branch_on_values_are_refused():
-    """Their derivatives would be those of one branch: it is said what to do instead."""
+    """Their derivatives would be those of one branch: the message names a replacement."""
     branching = Environment((lambda at: at.x.z if at.x.y > 0.0 else at.x.x,))
     with pytest.raises(RobotDynamicsError, match="must not branch on scalar values"):
         branching.terms(np.zeros(3), np.eye(3), np.zeros(6))

@@ -44,7 +44,7 @@ def test_forces_make_their_wrench_and_give_the_internal_force_back(contacts, mak
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_law_is_exact_with_shares_and_named_internal_forces(name):
-    """(38') to (40) with the arms sharing 70 to 30, or in such parts: what is asked for acts."""
+    """(38') to (40) with the arms sharing 70 to 30, or in such parts: the requested forces act."""
     system = system_of(CASES[name])
     q, qd, at, twist, _ = state_of(CASES[name])
     k = len(system.contacts)
@@ -104,7 +104,7 @@ def test_grasps_without_closure_have_none():
 
 @pytest.mark.parametrize("contacts", GRASPS)
 def test_a_share_of_zero_bears_nothing_that_others_can(contacts):
-    """Rigid contacts: the first takes the whole load; others take what it cannot exert."""
+    """Rigid contacts: the first takes the whole load; others take the part beyond it."""
     system = held_by(contacts, center=(0.02, -0.01, 0.03))
     k = len(system.contacts)
     found = ForceDistribution.of_contacts(system, [1.0, *[0.0] * (k - 1)])

@@ -127,7 +127,7 @@ def test_any_force_is_infinitely_firm(cone):
 
 
 def test_a_fragile_object_limits_the_normal_force():
-    """Near the largest force the distance is what is left of it, and a plane says so."""
+    """Near the largest force the distance is the rest of it, and a plane says so."""
     fragile = FrictionCone(0.5, most=10.0)
     assert fragile.distance([0, 0, 0, 0, 0, 9.0]) == pytest.approx(1.0)
     assert fragile.distance([0, 0, 0, 0, 0, 11.0]) == pytest.approx(-1.0)
@@ -160,6 +160,6 @@ def test_boxes_bear_what_they_say():
     ],
 )
 def test_invalid_friction_is_refused(make):
-    """Numbers that describe no contact are answered with what is expected."""
+    """Numbers that describe no contact are refused with the expected ones."""
     with pytest.raises(ArgumentError, match="expected"):
         make()

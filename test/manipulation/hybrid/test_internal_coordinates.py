@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Internal forces by name: what they push, and that they leave the object alone."""
+"""Internal forces by name: the bodies that they push, and no effect on the object."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_rigid_grasps_take_their_shares_of_every_wrench(count):
 
 @pytest.mark.parametrize("contacts", [facing("soft finger"), around("frictional point", 3)])
 def test_others_are_as_near_to_them_as_they_can_be(contacts):
-    """Every wrench is made; a search over what is left finds no sharing that is nearer."""
+    """Every wrench is made; a search over the null space finds no sharing that is nearer."""
     k = len(contacts)
     shares = shares_by_strength([1.0, 2.0, 3.0][:k])
     W, share = share_map(contacts, shares)

@@ -49,7 +49,7 @@ def gradients():
 
 
 def test_touched_surfaces_stay_touched_with_the_least_change(gradients):
-    """The change is normal to what the surfaces leave, in the metric of the object's inertia."""
+    """The change is normal to the free directions, in the metric of the object's inertia."""
     rng = np.random.default_rng(2)
     wanted, rate = rng.standard_normal(6), rng.standard_normal(3)
     surfaces = Surfaces(gradients.tolist(), [1.0, 0.0, 1.0], held())
@@ -116,7 +116,7 @@ def test_only_touched_surfaces_are_dragged_on():
 def test_friction_and_weight_are_told_from_the_push(scale, heavier):
     """A push of 10 N on a plumb wall, with another friction and 20 % more weight than believed.
 
-    What no law binds counts a hundredth of what it would move: that part of a few newtons is left
+    Forces that no law binds count a hundredth of their effect: this part of a few newtons is left
     in the push, which on a wall that is taken to be smooth is off by a newton with the drag.
     """
     gradient, friction = rough()
@@ -213,7 +213,7 @@ def test_the_estimate_hears_noise_no_louder_on_any_slope():
 def test_resistance_is_separate_from_forces_of_hinges_and_lines(point, size):
     """Forces of a few newtons and newton metres, and a resistance of which nobody knows the size.
 
-    It counts a hundredth of what it would move, as above: that part of it is left in the forces.
+    It counts a hundredth of its effect, as above: that part of it is left in the forces.
     Where it is left out they are off by as much as it is.
     """
     turn, arm = Rotation.from_rotvec([0.4, -0.7, 0.2]).as_matrix(), np.array([0.05, 0.02, -0.15])

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction drags on what slides, against its motion, at the point that touches."""
+"""Friction drags on a sliding body, against its motion, at the point that touches."""
 
 from __future__ import annotations
 

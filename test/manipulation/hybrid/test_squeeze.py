@@ -46,7 +46,7 @@ def test_two_fingers_squeeze_by_the_weight_over_friction():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_smaller_squeeze_holds_three_points(seed):
-    """Against a search over the cones themselves, to what polygons give away."""
+    """Against a search over the cones themselves, to the error of polygons."""
     contacts = around("frictional point", 3, POINT)
     distribution, squeeze = squeezing(contacts, sides=32)
     wrench = np.random.default_rng(seed).normal(size=6) * [0.1, 0.1, 0.1, 5.0, 5.0, 5.0]

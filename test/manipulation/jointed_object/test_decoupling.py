@@ -37,7 +37,7 @@ def states(kind, joints, count):
 @pytest.mark.parametrize("kind", OBJECT_JOINTS)
 @pytest.mark.parametrize("joints", [(6, 6), (7, 6)])
 def test_motion_and_force_are_what_is_asked_for(kind, joints):
-    """In the closed chain, with what the object's joint leaves free of the second part's motion.
+    """In the closed chain, with the freedoms of the second part in the object's joint.
 
     nu_dot = tau_2 (47) and f = tau_1 (48), to 1e-9 of the largest of each.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms and the parts of what they hold, and objects that they cannot hold."""
+"""Two arms and the parts of their object, and objects that they cannot hold."""
 
 from __future__ import annotations
 

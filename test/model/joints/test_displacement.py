@@ -43,7 +43,7 @@ def table_8_1(name, M):
 
 @pytest.mark.parametrize("kind", [Revolute(), Cylindrical(), Spherical()])
 def test_residuals_are_those_of_the_table(kind, rng):
-    """C3: at any placement, near closure or not, delta is what Table 8.1 prints."""
+    """C3: at any placement, near closure or not, delta equals Table 8.1."""
     for _ in range(5):
         X = random_transform(rng)
         expected = table_8_1(kind.name, matrix_of(X))

@@ -25,7 +25,7 @@ def test_turning_keeps_quaternions_at_unit_length(rng):
 
 
 def test_the_rate_keeps_the_length_and_turns_with_the_velocity(rng):
-    """p-dot is at right angles to p, and is what a short turn changes (4.13)."""
+    """p-dot is at right angles to p, and is the rate of change by a short turn (4.13)."""
     p, w = unit(rng.normal(size=4).tolist()), rng.normal(size=3)
     p_rate = rate(p, w.tolist())
     assert abs(np.dot(p, p_rate)) < 1e-15

@@ -39,7 +39,7 @@ def test_names_and_parameters_make_a_type():
 
 
 def test_errors_of_type_names_suggest_a_name_and_state_the_place():
-    """A misspelt type says what was meant, also behind `reversed`, and names the place."""
+    """A misspelt type gets the nearest name, also behind `reversed`, and its place."""
     with pytest.raises(UnknownNameError, match=r"arm\.urdf:3.*'revolute'"):
         joint_type("revolut", "arm.urdf:3")
     with pytest.raises(UnknownNameError, match="'prismatic'"):

@@ -112,7 +112,7 @@ def test_a_hazard_that_does_other_things_than_expected_is_no_success(trial):
 
 
 def test_bounds(tmp_path):
-    """Two control periods, and what is declared besides."""
+    """Two control periods, and the declared delay."""
     session = DrillSession(
         SimpleNamespace(), SCENARIO, tmp_path, lockstep=False
     )  # nothing is started

@@ -67,7 +67,7 @@ def monitor(ros):
 
 
 def test_torques_are_counted_against_their_limits(ros, monitor):
-    """The largest of both arms; what is not finite by itself; empty commands are commands.
+    """The largest of both arms; values that are not finite apart; empty commands are commands.
 
     Steps and times between commands are those of each arm.
     """
@@ -142,7 +142,7 @@ def test_a_call_is_repeated_if_its_response_is_lost(monitor, monkeypatch):
 
 
 def test_a_timeout_names_what_was_awaited(monitor):
-    """With what the nodes said last."""
+    """With the nodes' last messages."""
     monitor.status("arm").message = "asleep"
     with pytest.raises(DrillError, match=r"a sign did not come in 0.05 s \(arm: asleep\)"):
         monitor.wait_for(lambda: False, "a sign", 0.05)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Table I, corrected, reproduces the worked cases and is what the closed-loop engine says."""
+"""Table I, corrected, reproduces the worked cases and agrees with the closed-loop engine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The object's equation, its grip matrix, and wrenches that make what is wanted."""
+"""The object's equation, its grip matrix, and wrenches that make the desired force."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_grip_matrix_moves_with_the_object(rng):
 
 
 def test_grasp_wrenches_give_the_acceleration(rng):
-    """Whatever internal part is chosen, the object gets what it needs; least of all with none."""
+    """Whatever internal part is chosen, the object gets its wrench; least of all with none."""
     case = CASES["S3 spring-damper base, 6R+7R"]
     system = system_of(case)
     held: HeldObjectTerms = system.terms(*state_of(case, system)[:2]).held

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generalised inertia and Jacobians: what is left once base and passive joints follow."""
+"""Generalised inertia and Jacobians after base and passive joints are eliminated."""
 
 from __future__ import annotations
 

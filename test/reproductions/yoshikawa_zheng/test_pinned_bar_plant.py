@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The bar as a plant: its steps, its walls, and what stands between it and a controller."""
+"""The bar as a plant: its steps, its walls, and its interface to a controller."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def after(made, periods=20):
 
 
 def test_steps_converge_with_the_fourth_order():
-    """Halving the step divides what is left of the error by sixteen."""
+    """Halving the step divides the rest of the error by sixteen."""
     ends = [after(plant(step=step)) for step in (2e-3, 1e-3, 5e-4, 1e-4)]
     errors = [np.abs(end - ends[-1]).max() for end in ends[:-1]]
     # The order shows once steps are short: the second ratio, within a half.
@@ -46,7 +46,7 @@ def test_steps_converge_with_the_fourth_order():
 
 
 def test_a_rigid_wall_holds_the_tip():
-    """The tip stays where it was, to rounding, and the force is what the worked case says."""
+    """The tip does not move, to rounding, and the force is that of the worked case."""
     case = CASES["P1 constrained, perfect"]
     data, answer = case["input"], case["output"]
     made = plant(Wall(0.16))

@@ -80,7 +80,7 @@ def test_linkages_and_closed_form_agree_at_random_states():
 
 
 def test_inertias_are_drawn_within_their_part():
-    """No parameter is off by more than what was asked for, and they are off differently."""
+    """No parameter is off by more than requested, and they are off differently."""
     true, drawn = Inertias.of_paper(), Inertias.of_paper().drawn(1, 0.2)
     ratios = np.concatenate(
         [(drawn.mass / true.mass).ravel(), (drawn.moment / true.moment).ravel()]

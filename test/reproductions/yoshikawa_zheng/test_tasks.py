@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The experiments' paths and forces are what the paper says of them."""
+"""The experiments' paths and forces are those of the paper."""
 
 from __future__ import annotations
 

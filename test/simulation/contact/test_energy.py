@@ -123,7 +123,7 @@ def test_a_heap_of_shapes_never_gains(seed, e, mu):
 
 
 def test_a_body_beside_a_heap_spins_as_if_alone():
-    """It precesses as the closed form says: what steps of others give or take is not its own."""
+    """It precesses as the closed form says: energy that steps of others give is not its own."""
     A, C, spin = 1e-3, 1.6e-3, np.array([3.0, 0.0, 5.0])
     top = LinkElement("top", 1.0, (0, 0, 0), np.diag([A, A, C]))
     start, off = [5.0, 0, 5.0, 0, 0, 0, 1.0], []
@@ -190,7 +190,7 @@ def chain_in_space(velocity):
 def test_a_free_chain_keeps_its_momentum_and_energy(velocity, pushed):
     """To rounding, however fast it moves as a whole, with impacts of its joints' limits.
 
-    What pushes it gives the momentum that it should.
+    The pushing body gives the right momentum.
     """
     robot, q, qd = chain_in_space(velocity)
     limits = [
@@ -286,7 +286,7 @@ def test_only_colliding_bodies_lose_their_prediction():
 
 
 def test_a_damper_in_a_loop_joint_takes_energy():
-    """Of two masses on rails that a spring with a damper ties, far from what they could touch."""
+    """Of two masses on rails tied by a spring with a damper, far from any contact."""
     links = [LinkElement("world"), *(LinkElement(n, 1.0, (0, 0, 0), np.eye(3)) for n in "ab")]
     rails = [JointElement(n, "prismatic", "world", n, axis=(1, 0, 0)) for n in "ab"]
     stop = PointContact("stop", "a", surface=plane((-9, 0, 0), (1, 0, 0)))
@@ -335,7 +335,7 @@ def pendulum():
 
 
 def test_a_pendulum_keeps_its_energy_beside_contacts():
-    """A double one without damping swings over: what steps take comes back."""
+    """A double one without damping swings over: energy that steps take comes back."""
     robot, far = pendulum()
     sim = rd.Simulation(robot, contacts=[far], q=[2.0, 2.0], qd=[0, 0], step=1e-3)
     _, energy = growth(sim, 1000)
@@ -505,7 +505,7 @@ def test_arms_that_fall_never_gain():
 
 
 def test_drives_work_is_energy_and_losses():
-    """Two arms push a box over a table: taking what steps gave does not slow what is driven."""
+    """Two arms push a box over a table: taking the energy of steps does not slow driven joints."""
     cell, robot, arms, pads, at_q, at_v, q, sides = two_arms()
     contacts = contacts_of(cell, [*((p, "box") for p in pads), ("box", "world")], Material(0.5))
     sim = rd.Simulation(robot, contacts=contacts, q=q)

@@ -109,7 +109,7 @@ def test_a_hinge_bears_what_a_physical_pendulum_needs():
 def test_a_bead_slides_down_its_line():
     """With its centre of mass on the line a body slides with the part of gravity along it.
 
-    The line bears the rest, and what spins about a principal axis goes on spinning. The force is
+    The line bears the rest, and a spin about a principal axis continues. The force is
     right to the step, since the origin circles about the centre of mass: 3e-5 of the weight.
     """
     part = pose(CENTER)
@@ -142,8 +142,8 @@ def _first(q):
 def test_energy_and_momentum(kind):
     """Without gravity the energy stays, and so does the momentum that nothing can take.
 
-    That is the one about the hinge's axis, and the one along the line. What else the momentum
-    changes by is the sum of the impulses.
+    That is the one about the hinge's axis, and the one along the line. The rest of the change
+    of momentum is the sum of the impulses.
     """
     scene, q, frame = held(kind, gravity=np.zeros(3))
     motion = TimeStepping(scene)
@@ -320,9 +320,9 @@ def test_invalid_kinds_and_poses_are_refused(kind, frame, message):
 
 @pytest.mark.parametrize("load", [15.0, 25.0, 200.0])
 def test_friction_holds_up_to_its_limit_and_resists_beyond(load):
-    """20 N along a line: they bear what is less, and of more they take 20 N from the first step.
+    """20 N along a line: they bear a smaller load, and of more they take 20 N from the first step.
 
-    What is reported is what Newton leaves for the line, and at most Coulomb's.
+    The reported force is Newton's for the line, and at most Coulomb's.
     """
     link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
     rail = EnvironmentJoint("rail", "line", np.eye(4), np.eye(4), 20.0)
@@ -345,7 +345,7 @@ def test_friction_holds_up_to_its_limit_and_resists_beyond(load):
 
 @pytest.mark.parametrize("friction", [1.0, 5.0, 20.0])
 def test_friction_resists_motion_after_a_blow(friction):
-    """A box at rest on a line, struck by a finger: right after the blow it has what that gave.
+    """A box at rest on a line, struck by a finger: right after the blow it has its momentum.
 
     Coulomb friction takes F h / m in a step then, of 0.46 m/s, from the step of the blow on.
     """
@@ -377,14 +377,14 @@ def test_friction_resists_motion_after_a_blow(friction):
 @pytest.mark.parametrize("key", ["friction", "damping"])
 @pytest.mark.parametrize("value", [-1.0, np.inf, np.nan])
 def test_invalid_resistances_are_refused(key, value):
-    """It would drive what it holds, or is no number."""
+    """It would drive the body that it holds, or is NaN."""
     with pytest.raises(ArgumentError, match=f"hinge 'door' with a {key}"):
         EnvironmentJoint("door", "hinge", np.eye(4), np.eye(4), **{key: value})
 
 
 @pytest.mark.parametrize("kind", ["hinge", "line"])
 def test_environment_joints_that_repeat_one_another_are_refused(kind):
-    """A hinge, and 30 cm along its axis another or a line: nothing says what each of them bears.
+    """A hinge, and 30 cm along its axis another or a line: the share of each is undetermined.
 
     Two points on one line do not repeat one another; a third one does, and so does the same twice.
     """

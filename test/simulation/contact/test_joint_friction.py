@@ -179,7 +179,7 @@ def test_a_self_locking_screw(closed_by, share):
 
 
 def test_a_braked_pendulum_loses_what_friction_takes():
-    """From 2 rad, until gravity does not move it any more; energy is what friction took.
+    """From 2 rad, until gravity does not move it any more; friction takes the energy.
 
     The reference integrates each swing by itself with SciPy.
     """
@@ -268,7 +268,7 @@ def test_a_held_joint_stays_where_it_is_while_others_swing(how):
 
 
 def test_a_slide_is_pressed_on_a_wall_and_left_there():
-    """Friction holds what a drive has pressed: when the drive lets go, the slide stays."""
+    """Friction holds a pressed slide: when the drive lets go, the slide stays."""
     robot = holding(mechanism("press", [slide("a", 4.0)]))
     wall = PointContact("wall", "a", surface=plane((0.1, 0.0, 0.0), (-1.0, 0.0, 0.0)),
                         material=Material(0.5))  # fmt: skip

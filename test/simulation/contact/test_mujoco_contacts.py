@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""MuJoCo's contacts are told like our plant's: who touches, where, how hard, and what slides."""
+"""MuJoCo's contacts are reported like our plant's: bodies, place, force, and sliding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def test_a_wall_is_open_is_touched_and_sticks():
     """Two tips reach a wall at once: one report each, as in our plant; before, it is open.
 
     The wall is aslant, so that friction holds the tips, which would slide along it. How much
-    statics leaves open: the fingers hold them as well. What the wall exerts along x it does not.
+    statics leaves open: the fingers hold them as well. The force of the wall along x is
+    determined.
     """
     scene, start = between_fingers(Material(), "rigid", gravity=(0, 0, 0))
     normal = np.array([-1.0, 0.0, 0.2]) / np.sqrt(1.04)

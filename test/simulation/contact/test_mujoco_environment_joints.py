@@ -36,9 +36,9 @@ def test_two_arms_swing_a_box_alike(kind, resisted):
 
     MuJoCo's integrator is of first order: 0.2 % of the motion, to which the threshold leaves a
     factor of two. Its forces are means of the control period, ours those of its last step, a
-    millisecond
-    later: 0.6 % of the largest, 150 N, while the box swings (measured), with the same factor. What
-    holds are springs: with what resists they bear more, and give way by 11 micrometres.
+    millisecond later: 0.6 % of the largest, 150 N, while the box swings (measured), with the same
+    factor. The holding parts are springs: with resistance they bear more, and give way by 11
+    micrometres.
     """
     system = CELL.system
     at = pose(CELL.start[system.object_q][:3])
@@ -95,7 +95,7 @@ def resisted(load, *environment_joints):
 def test_lines_resist_by_coulomb(lines, friction):
     """20 N along one line, or along an axis that two points are on: both resist, none rattles.
 
-    Sticking gives way by 1e-4 of what would move, over a few steps; sliding is off by 3e-4 where
+    Sticking gives way by 1e-4 of the free motion, over a few steps; sliding is off by 3e-4 where
     each line takes a carriage of 1e-4 of the mass along (measured).
     """
     along = [
@@ -125,7 +125,7 @@ def test_a_hinge_resists_by_coulomb(friction):
 
 @pytest.mark.parametrize("damping", [0.1, 30.0, 1e4, 1e8])
 def test_no_damping_is_too_large(damping):
-    """A load of 10 N on a damped line: 1e5 m/s of what a step would give it is no danger.
+    """A load of 10 N on a damped line: 1e5 m/s by a step's formula is no danger.
 
     Damping is that of the step's end: with 30 N s/m a step of 0.2 ms is off by 0.6 % at most.
     """

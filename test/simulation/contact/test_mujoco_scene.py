@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes as MuJoCo models: what is translated, and what is refused."""
+"""Scenes as MuJoCo models: translations and refusals."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_surfaces_are_geoms_of_the_world():
 
 
 def test_a_hole_is_a_ring_of_flats():
-    """Points are as deep in the flats as in the circle, to what is between the two."""
+    """Points are as deep in the flats as in the circle, to the difference of the two."""
     bore = hole((0.1, 0.2, 0.3), (1.0, 2.0, 2.0), 0.03, 0.05)
     *flats, bottom = surface_geoms("bore", bore)
     axis, mouth = np.array([1.0, 2.0, 2.0]) / 3.0, np.array([0.1, 0.2, 0.3])
@@ -99,7 +99,7 @@ def test_a_hole_is_a_ring_of_flats():
 def test_an_elastic_surface_is_a_spring_that_a_load_presses_in():
     """Pushed with 20 N the box stands 20 N / k deep, half of it on each of two points.
 
-    MuJoCo's own statics: the force over the depth, to what has not come to rest after half a
+    MuJoCo's own statics: the force over the depth, to the motion that remains after half a
     second. The damper is for the restitution with box and both fingers, 2.6 kg, behind it.
     """
     mujoco = pytest.importorskip("mujoco")

@@ -35,7 +35,7 @@ def mixed():
 
 
 def test_wrenches_make_the_joint_forces(mixed):
-    """J^T P of all rows is what the wrenches at the tools make of joints and object.
+    """J^T P of all rows is the effect of the tools' wrenches on joints and object.
 
     Rows along which the soft finger exerts nothing are zero, so that the map can be undone.
     """

@@ -133,7 +133,7 @@ def test_both_plants_tip_alike():
 
 
 def test_the_books_have_the_work_of_pads():
-    """Energy changes by the work of all; pads take what they store and lose."""
+    """Energy changes by the work of all; pads take the energy that they store and lose."""
     plant, _, _ = tipped(ScenePlant, PAD, 0.15, 150)
     books = plant.engine.books()
     assert_allclose(books.elastic, -plant.engine.books().drives, rtol=0.05)

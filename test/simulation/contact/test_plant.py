@@ -57,7 +57,7 @@ def torques(squeeze):
 
 def test_rigid_grasps_are_the_engines_as_the_step_goes_to_zero():
     """Without friction in the joints the motion differs from the engine's by the square of the
-    step; forces, which are means over the period, by what torques change in it.
+    step; forces, which are means over the period, by the change of torques in it.
 
     Over 0.08 s of quick motion: both plants from the same start, with the same wrenches.
     """
@@ -166,7 +166,7 @@ def test_a_measured_impact_is_its_mean_over_the_period(e):
 def test_wild_torques_give_no_energy_of_their_own(kind):
     """Random torques of 60 N m whip arms and box about, over singularities and into a wall.
 
-    What the books do not explain of the energy is below a thousandth of what the drives did.
+    The part of the energy without explanation is below a thousandth of the drives' work.
     Steps that are not shortened where motion changes quickly gain more than that, and grow
     without bound later.
     """
@@ -187,7 +187,7 @@ def test_wild_torques_give_no_energy_of_their_own(kind):
 
 
 def test_a_start_within_a_rigid_wall_is_refused():
-    """Nothing pushes out what is deeper than a millimetre: refused, with depth and wall."""
+    """A depth of more than a millimetre is not pushed out: refused, with depth and wall."""
     own, start = between_fingers(Material(FrictionCone(0.4)), "rigid")
     for depth, fits in ((0.5e-3, True), (3e-3, False)):
         wall = SurfaceContact("wall", plane((0.05 - depth, 0, 0), (-1, 0, 0)), [[0.05, 0, 0]])
@@ -212,7 +212,7 @@ def test_two_runs_are_bit_identical():
 
 
 def test_steps_divide_the_period():
-    """A quarter of a millisecond by default; what does not divide the period is refused."""
+    """A quarter of a millisecond by default; a step that does not divide the period is refused."""
     assert ScenePlant(scene("soft finger"), CELL.start, 0.001, settings()).substeps == 4
     with pytest.raises(ArgumentError, match="does not divide"):
         ScenePlant(scene("soft finger"), CELL.start, PERIOD, settings(step_s=0.0003))

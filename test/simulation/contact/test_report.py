@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Energy books add up what they hold."""
+"""Energy books add up their entries."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_impulses_that_miss_the_laws_are_told(caplog):
 
 @pytest.mark.parametrize(("mass", "told"), [(1.0, False), (1e-3, True)])
 def test_light_bodies_under_heavy_ones_are_judged_by_their_velocities(mass, told, caplog):
-    """A tonne slides on a plate: of its impulses what moves a gram by 0.3 mm/s is 1e-7."""
+    """A tonne slides on a plate: the impulse that moves a gram by 0.3 mm/s is 1e-7 of its own."""
     bodies = {"plate": mass, "load": 1000.0}
     links = [LinkElement(one, m, (0, 0, 0), 0.01 * m * np.eye(3)) for one, m in bodies.items()]
     joints = [JointElement(f"free {one}", "floating", "world", one) for one in bodies]
@@ -297,7 +297,7 @@ def test_pyramids_resist_more_between_their_tangents():
 
 
 def test_residuals_exclude_approaching_bodies():
-    """Residuals are of contacts that touch: no speed of what is still on its way."""
+    """Residuals are of contacts that touch, not of speeds before contact."""
     mixed = [
         PointContact("near", "body", (0, 0, -0.1)),
         PointContact("far", "body", (0, 0, 0.3)),
@@ -322,8 +322,8 @@ EDGES = [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.04, 0.0, 0.07)]  # two 
 def test_more_points_than_needed_change_nothing(mu, more):
     """A face with double corners, points on parallel edges and within moves as its corners do.
 
-    It slides along without friction, is braked, and comes to a stop. What spins as it slides may
-    differ: how corners share the load, and with it what slows the spin, is open.
+    It slides along without friction, is braked, and comes to a stop. Spinning bodies may
+    differ: how corners share the load, and with it how the spin slows, is open.
     """
     start = [0, 0, 0, 0.2, 0, 0]
     (many, _), (plain, _) = (on_slope(0.1, mu, start, 0.15, more=points) for points in (more, ()))
@@ -564,7 +564,7 @@ def test_a_walker_stands_for_long():
 
 
 def test_a_closed_loop_comes_to_rest_on_its_limit():
-    """A four-bar falls onto a stop: loops stay closed, the stop bears what statics says."""
+    """A four-bar falls onto a stop: loops stay closed, the stop bears the load of statics."""
     robot = rd.load(ROOT / "examples" / "four_bar.urdf")
     start = robot.assemble([-1.0, 0.5, -1.5])
     tip = robot.pose("rocker", start.q)[:3, 3]
@@ -833,7 +833,7 @@ def test_a_function_without_a_module_is_copied():
 
 
 def test_states_of_other_kinds_of_contacts_are_refused():
-    """Of the same names: their memories differ, and what was soft would be deep in what is not."""
+    """Of the same names: their memories differ, and a soft depth would be wrong in a rigid one."""
     soft = Material(0.5, stiffness=1e4, restitution=0.5)
     shears = dataclasses.replace(soft, tangential_stiffness=1e4)
     feet = [corners(HALF, material) for material in (Material(), soft, shears)]

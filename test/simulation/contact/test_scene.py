@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of contacts: what they hold, what they refuse."""
+"""Descriptions of contacts: contents and refusals."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ PAIRS = [*itertools.combinations_with_replacement(APART, 2)]
 def test_least_gaps_are_those_of_another_library(one, other):
     """Solids turned at random, 5 mm apart by coal, have that as their least gap.
 
-    Both iterate; 2e-6 m is what is left of that.
+    Both iterate, which leaves 2e-6 m.
     """
     coal = pytest.importorskip("coal")
     make = {
@@ -219,7 +219,7 @@ def test_a_ball_runs_down_a_ball(friction):
 
 @pytest.mark.parametrize("lower", ["plane", "box"])
 def test_a_cylinder_rolls_down_a_slope(lower):
-    """With two thirds of the acceleration of what slides; it keeps its direction."""
+    """With two thirds of the acceleration of a sliding body; it keeps its direction."""
     angle, r = 0.2, 0.1
     turn = Rotation.from_euler("y", angle).as_matrix()
     slope = Solid.plane("world", pose((0, 0, 0), turn))
@@ -243,7 +243,7 @@ def test_a_box_falls_alike_on_corners_a_plane_and_a_box():
     """A tilted box drops, bounces and slides: by vertices, and by three pairs of shapes.
 
     Impacts are found from the gap at the middle of a step, which of corners is not the same
-    function of time as of shapes: 1e-5 rad is what remains of that after a bounce.
+    function of time as of shapes: 1e-5 rad of that remain after a bounce.
     """
     half = (0.1, 0.06, 0.04)
     points = np.array(list(itertools.product(*[(-h, h) for h in half])))

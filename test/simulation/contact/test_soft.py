@@ -300,7 +300,7 @@ def test_bad_materials_are_refused(how):
     ],
 )
 def test_ineffective_parameters_are_refused(how, words):
-    """Dampers and springs of what is rigid, two losses of one impact, and texts for numbers."""
+    """Dampers and springs of rigid contacts, two losses of one impact, and texts for numbers."""
     with pytest.raises(ArgumentError, match=words):
         Material(**how)
 
@@ -388,7 +388,7 @@ def test_a_body_stays_on_a_stiff_floor(mass, stiffness, step, corners, damping):
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8, 1e10])
 def test_springs_of_any_stiffness_give_back_what_they_took(stiffness):
-    """Steps alone, which enter and leave anywhere: what falls bounces to where it came from."""
+    """Steps alone, which enter and leave anywhere: a falling body bounces to its old height."""
     material = Material(0.0, stiffness=stiffness, restitution=1.0)
     sim = depths(material, height=0.02, seconds=0.0)[2]
     motion = sim._plant.engine.stepping

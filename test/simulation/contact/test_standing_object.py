@@ -291,7 +291,7 @@ def test_grippers_reach_as_far_as_is_stated(make, right, holds):
 
 
 def test_a_gripper_that_closes_in_motion_takes_the_object_along():
-    """At 50 mm/s: momentum stays what it is."""
+    """At 50 mm/s: momentum does not change."""
     plant = gripping(ScenePlant)
     for _ in range(10):
         plant.step(forces(0.0, 0.0, (TIP * 0.05 / (10 * PERIOD), 0.0)))

@@ -237,7 +237,7 @@ def test_tilting_soft_fingers_turn_what_they_hold():
     """Fingers that tilt to and fro roll on the box; without a spin it turns about their line.
 
     About the line finger and box turn at sin(tilt) times the rate of the nod, so that a closed
-    path of the wrist leaves a turn (2 pi B J1(A) for amplitudes A and B): what sticks in velocity
+    path of the wrist leaves a turn (2 pi B J1(A) for amplitudes A and B): sticking in velocity
     has no angle to be restored. Measured: the joints' own path, summed up, which the trapezoidal
     rule makes exact to the square of a step: 2e-5 of the turn.
     """
@@ -324,8 +324,8 @@ def test_energy_never_grows_in_passive_contact(stiffness):
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e5, 1e6, 1e7, 1e8])
 def test_springs_give_back_what_they_took(stiffness):
-    """A box that tumbles on springs without friction or damping keeps its energy, what they
-    store included: errors of steps in which corners enter and leave come back.
+    """A box that tumbles on springs without friction or damping keeps its energy, that of
+    the springs included: errors of steps in which corners enter and leave come back.
     """
     material = Material(FrictionCone(0.0), stiffness=stiffness, restitution=1.0)
     corners = np.vstack([BOTTOM, BOTTOM * [1, 1, -1]])

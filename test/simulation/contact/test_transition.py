@@ -77,7 +77,7 @@ def gantry(stiffness):
 
 @cache
 def touch_down(stiffness, *, literal):
-    """Run approach, contact, slide and departure, and return what was seen.
+    """Run approach, contact, slide and departure, and return the observations.
 
     Args:
         stiffness: Of the wall [N/m].

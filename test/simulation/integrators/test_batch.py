@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many states integrated at once: the motions of one after the other, and what is refused."""
+"""Many states integrated at once: the motions of one after the other, and refusals."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_more_contacts_than_needed_move_as_their_reduced_set():
 
 
 def test_a_pendulum_on_a_cable_falls_and_swings():
-    """Slack it falls freely; taut it loses what is along the cable, and swings on without loss."""
+    """Slack it falls freely; taut it loses the speed along the cable, and then swings on."""
     rope = cable("rope", 1.0, ("body", (0, 0, 0)), ("world", (0, 0, 0)))
     start = at(0.8, 0.0, 0.0)
     motion = rd.integrate(
@@ -282,7 +282,7 @@ def test_bad_arguments_are_refused(changes, words):
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
 def test_a_surface_that_ends_is_told_with_place_and_time(mu):
-    """A point slides to where its surface is not a number any more; what was before is kept."""
+    """A point slides to where its surface is NaN; the rows before it are kept."""
     edge = PointContact(
         "edge", "body", surface=lambda r: 1e-3 * np.sqrt(1.0 - r.x) - r.z, material=Material(mu)
     )

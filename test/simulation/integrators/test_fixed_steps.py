@@ -43,7 +43,7 @@ def test_short_steps_pass_the_flat_pose_as_well_as_longer_ones(lengths, step):
 
 @pytest.mark.parametrize("off", [0.0, 1e-16, -3e-16, 1e-15, -1e-14, 1e-13])
 def test_a_start_on_the_flat_pose(off):
-    """From the flat pose itself the parallelogram that its velocities say is what moves. The first
+    """From the flat pose itself it moves as the parallelogram of its velocities. The first
     step is not as good as others: nothing says there that the coupler must not turn. Rounding of
     the start does not decide whether that is noticed.
     """

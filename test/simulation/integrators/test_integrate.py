@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motion of linkages by every method: energy, closure, order, and what is refused."""
+"""Motion of linkages by every method: energy, closure, order, and refusals."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_trees_are_integrated_as_well():
 
 @pytest.mark.parametrize("method", ["projection", "stabilised", "independent"])
 def test_steps_that_are_too_long_are_refused(method):
-    """The message names the time, and what was computed before can be had: all of it closed."""
+    """The message names the time, and the earlier rows can be had: all of it closed."""
     motion = turning_four_bar()
     with pytest.raises(IntegrationError, match=r"ended at .* s: .*a shorter step") as error:
         integrate(*motion, 5.0, outputs=50, order=4, step=0.1, method=method)
@@ -376,7 +376,7 @@ def test_outputs_are_a_whole_number_of_steps_apart():
     ],
 )
 def test_wrong_arguments(changes, message):
-    """Each is named, with what was expected."""
+    """Each is named, with the expected value."""
     motion = turning_four_bar()
     arguments = {**dict(zip(Motion._fields, motion, strict=True)), "duration": 0.1, **changes}
     with pytest.raises(ArgumentError, match=message):
@@ -393,7 +393,7 @@ def test_unknown_method():
 @pytest.mark.parametrize("method", ["independent", "adaptive", "stabilised"])
 def test_a_start_on_a_singular_configuration_is_refused(method, branch):
     """Flat, a parallelogram could go on as such or fold over: methods that cannot pass through
-    say so at the start, and what could, with velocities of a motion that exists or of none.
+    say so at the start, and name those that can, with velocities of a motion that exists or of none.
     """
     robot = Robot.from_mechanism(linkages.four_bar("revolute", (0.3, 0.8, 0.3), 0.8))
     with pytest.raises(

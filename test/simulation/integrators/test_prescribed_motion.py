@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that move as functions of time say, and what hangs on them."""
+"""Joints that move as prescribed functions of time, and the links that hang on them."""
 
 from __future__ import annotations
 

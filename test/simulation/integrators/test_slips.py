@@ -70,7 +70,7 @@ def test_the_angle_of_repose_is_arctan_mu():
 
 
 def test_a_push_that_sets_in_within_a_step_starts_a_slip_at_its_time():
-    """Twice what friction bears from 12.3 ms on: mu g from there, to 1e-12 s and 1e-9 m/s."""
+    """Twice the friction limit from 12.3 ms on: mu g from there, to 1e-12 s and 1e-9 m/s."""
     m, mu, begins = 2.0, 0.3, 0.0123
 
     def push(time, q, qd):
@@ -195,7 +195,7 @@ def test_a_ladder_slides_down_its_wall(below):
     """From rest a little below the angle at which friction at both ends holds it.
 
     Weight, wall and friction nearly cancel. Against the plane equation of motion, to a millionth
-    of what it moves, which is 0.3 and 3 mm.
+    of its motion, which is 0.3 and 3 mm.
     """
     length, m, mu, end = 2.0, 3.0, 0.3, 0.2
     inertia = m * length**2 / 12.0

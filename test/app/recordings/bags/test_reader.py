@@ -42,8 +42,8 @@ def test_a_written_bag_is_read(bag, short):
 def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=None):
     """Return a bag as `ros2 bag record` would make it of the nodes' topics.
 
-    What the plant alone knows is not in it; joint states come on two topics, and the recorder
-    starts when the run has begun.
+    It lacks the columns that only the plant knows; joint states come on two topics, and the
+    recorder starts when the run has begun.
     """
     make, metadata = Messages(), {**short.metadata, "format": 1}
     joints = namespace + "left/joint_states", namespace + "right/joint_states"

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each stream gives back what it was given; what is damaged is told from what is missing."""
+"""Each stream reads back equal; damaged data are told from missing data."""
 
 from types import SimpleNamespace
 
@@ -66,7 +66,7 @@ def test_a_command_of_another_size():
 
 
 def test_metadata_of_something_else():
-    """A recording that does not say what its columns are is refused."""
+    """A recording that does not describe its columns is refused."""
     with pytest.raises(RecordingError, match="metadata have no 'arms'"):
         standard_streams({})
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A bag is what other programs of the ROS world expect of one."""
+"""A bag meets the expectations of other ROS programs."""
 
 import errno
 import json
@@ -124,7 +124,7 @@ def test_a_full_disk_leaves_nothing(short, tmp_path, monkeypatch):
 
 
 def test_recordings_of_one_side_and_new_columns(short, tmp_path):
-    """A column nobody foresaw goes as numbers; what is not there leaves no topic."""
+    """An unknown column goes as numbers; a missing column leaves no topic."""
     columns = {"tick": np.arange(3.0), "slip_margin": np.array([[0.5, 0.1], [1, 2], [3, 4]])}
     own = Recording(columns, {**short.metadata, "units": {"slip_margin": "N"}})
     (stream,) = writer.streams_of(own)
