@@ -161,7 +161,7 @@ def test_numbers_that_are_none_spoil_nothing_of_the_other_arm():
 
 @pytest.mark.parametrize(("linked", "moves"), [(True, False), (False, False), (True, True)])
 def test_no_arm_is_still_beside_a_stale_one_on_one_object(linked, moves):
-    """Whose torques have changed; moving arms, and arms that hold nothing together, are trusted."""
+    """Whose torques have changed; arms that move or hold nothing with it are trusted."""
     check = Measurements(ARMS, LIMITS)
     q, torque = np.ones(4), np.zeros(4)
     for i in range(20):

@@ -67,7 +67,7 @@ def test_it_decouples_in_every_combination(count, kind, surfaces, joints):
 
 @pytest.mark.parametrize("surfaces", SURFACES)
 def test_it_moves_along_coordinates_of_the_users_own(surfaces):
-    """u1 is (41) in the coordinates, and directions that surfaces take leave them as they are (35)."""
+    """u1 is (41) in the coordinates, and the normals of surfaces leave them as they are (35)."""
     check(2, "rigid", 6, SURFACES[surfaces], 3, compiled=False, own=True)
 
 

@@ -91,7 +91,7 @@ def test_a_step_is_blended_in(cell):
 
 
 def test_a_force_in_the_joint_is_made_while_the_path_goes_on(cell):
-    """It fades in, and moves nothing aside; a force that the joint does not transmit is refused."""
+    """It fades in, and moves nothing aside; a force that the joint cannot transmit is refused."""
     cell.follow([0.0, 0.8], [moved(0.0), moved(0.02)])
     cell.run(0.2)
     cell.ask_internal_force([0.0, 0.0, 0.0, 4.0, 15.0, -2.0])

@@ -393,7 +393,7 @@ def test_unknown_method():
 @pytest.mark.parametrize("method", ["independent", "adaptive", "stabilised"])
 def test_a_start_on_a_singular_configuration_is_refused(method, branch):
     """Flat, a parallelogram could go on as such or fold over: methods that cannot pass through
-    say so at the start, and name those that can, with velocities of a motion that exists or of none.
+    say so at the start and name those that can, with velocities of an existing motion or of none.
     """
     robot = Robot.from_mechanism(linkages.four_bar("revolute", (0.3, 0.8, 0.3), 0.8))
     with pytest.raises(
