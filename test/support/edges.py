@@ -128,13 +128,9 @@ class Edge:
     @property
     def name(self) -> str:
         """The unique name."""
-        words = (self.cell, self.engine, self.error, self.arms, self.onset, self.drives_in_words)
+        drives = "drives hold" if self.drives == "hold" else ""
+        words = (self.cell, self.engine, self.error, self.arms, self.onset, drives)
         return ", ".join(filter(None, words))
-
-    @property
-    def drives_in_words(self) -> str:
-        """Addition to the name for drives that hold."""
-        return "drives hold" if self.drives == "hold" else ""
 
     @property
     def begins_s(self) -> float:
@@ -480,7 +476,7 @@ def main() -> int:
     if options.page:
         before, _, rest = options.page.read_text(encoding="utf-8").partition(_BEGIN)
         after = rest.partition(_END)[2]
-        options.page.write_text(f"{before}{_BEGIN}\n{summary(rows)}\n{_END}{after}", "utf-8")
+        options.page.write_text(f"{before}{_BEGIN}\n\n{summary(rows)}\n\n{_END}{after}", "utf-8")
     red = [one for _, one in rows if one.broken]
     print(f"{len(rows)} rows, {len(red)} break a rule.")
     return 1 if red else 0
@@ -490,18 +486,33 @@ _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 
 def summary(rows: Sequence[tuple[Edge, Outcome]]) -> str:
-    """Return a table in Markdown: of each error in each cell the worst of its rows."""
+    """Return tables in Markdown, one for each kind: of each error in each cell its worst row."""
+    kinds: dict[str, list[tuple[Edge, Outcome]]] = {}
+    for edge, one in sorted(rows, key=lambda row: row[0].engine != "engine"):
+        kinds.setdefault(_kind(edge), []).append((edge, one))
+    return "\n\n".join(f"### {kind}\n\n{_table(of)}" for kind, of in kinds.items())
+
+
+def _kind(edge: Edge) -> str:
+    """Return the heading of an error's table."""
+    if not edge.arms:
+        return "Payloads" if edge.engine == "engine" else "Payloads, MuJoCo"
+    if edge.drives == "hold":
+        return "Joint data, drives that hold"
+    of_sensors = edge.error.startswith(("wrench", "force"))
+    return "Wrist sensors" if of_sensors else "Joint data"
+
+
+def _table(rows: Sequence[tuple[Edge, Outcome]]) -> str:
     groups: dict[str, dict[str, list[Outcome]]] = {}
     for edge, one in rows:
         error = re.sub(r"centre [+-](\d+) cm in .", r"centre off by \1 cm", edge.error)
-        words = (error.replace("_", " "), edge.arms, edge.drives_in_words)
-        title = ", ".join(filter(None, words))
-        title += " (MuJoCo)" if edge.engine == "mujoco" else ""
+        title = ", ".join(filter(None, (error.replace("_", " "), edge.arms)))
         groups.setdefault(title, {}).setdefault(edge.cell, []).append(one)
     cells = list(dict.fromkeys(edge.cell for edge, _ in rows))
     lines = ["| error | " + " | ".join(cells) + " |", "|---" * (len(cells) + 1) + "|"]
-    for title in sorted(groups, key=lambda title: title.endswith("(MuJoCo)")):
-        worst = [_worst(groups[title].get(cell, [])) for cell in cells]
+    for title, found in groups.items():
+        worst = [_worst(found.get(cell, [])) for cell in cells]
         lines.append(f"| {title} | " + " | ".join(worst) + " |")
     return "\n".join(lines)
 

@@ -120,6 +120,7 @@ def test_the_worst_of_an_error_is_in_the_summary():
     rows = [(e, GOOD) for e in wanted]
     rows[-2] = wanted[-2], replace(GOOD, way_m=0.05)
     lines = summary(rows).splitlines()
-    assert lines[0] == "| error | tray |"
+    assert lines[0] == "### Payloads"
+    assert lines[2] == "| error | tray |"
     assert "| centre off by 5 cm | stopped, 500 ms, 100 %, 30 mm |" in lines
     assert "| centre off by 10 cm | **stopped, 500 ms, 100 %, 50 mm; breaks: way** |" in lines
