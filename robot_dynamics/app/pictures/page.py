@@ -243,13 +243,13 @@ class Page:
         gui, scene = server.gui, self._scene
         first, last = float(scene.times[0]), float(scene.times[-1])
         moving = last > first or self._live
-        self._playing = gui.add_checkbox("play", moving, disabled=not moving)
+        self._playing = gui.add_checkbox("play", moving, visible=moving)
         if self._live:
             self._time = gui.add_number("time [s]", 0.0, step=0.01, disabled=True)
         else:
             ends = (first, last) if moving else (0.0, 1.0)
-            self._time = gui.add_slider("time [s]", *ends, 0.01, ends[0], disabled=not moving)
-        self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1", disabled=not moving)
+            self._time = gui.add_slider("time [s]", *ends, 0.01, ends[0], visible=moving)
+        self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1", visible=moving)
         self._state = gui.add_html("")
         with gui.add_folder("show"):
             self._with_forces = gui.add_checkbox("forces", True, visible=bool(scene.arrows))
