@@ -32,7 +32,7 @@ class OutputError(RobotDynamicsError):
 
 
 def require_parent(path: Path) -> None:
-    """Check that a file can be where a user wants it.
+    """Check that a file can be written at this path.
 
     Raises:
         OutputError: If its folder does not exist or takes no files, or it is a folder itself.

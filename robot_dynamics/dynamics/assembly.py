@@ -28,8 +28,8 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownName
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted, distance
 
-# Random starts before giving up; few if each costs much and constraints by far outnumber motions:
-# then there is hardly another assembly mode.
+# Random starts before giving up; few if there are many more constraints than motions: then a start
+# costs much, and another assembly mode is unlikely.
 _RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
 _NAMED = 4  # loop joints that a message names
 # If links are too short by less than this share of the length, the configuration with the smallest
@@ -229,7 +229,7 @@ def consistent_velocity(
         pull = (metric @ np.where(free, 0.0, result - desired))[free]
         result[free] -= np.linalg.solve(root.T, np.linalg.solve(root, pull))
     rows = np.linalg.solve(root, B[:, free].T).T
-    # B without the held columns has its own rank, as uncertain as that of B.
+    # The rank of B without the held columns can be smaller; its uncertainty is that of B.
     inverse = np.linalg.pinv(rows, rcond=min(ranked.doubt, 0.1))
     result[free] -= np.linalg.solve(root.T, inverse @ (B @ result))
     J = ranked.row_scales[:, None] * K

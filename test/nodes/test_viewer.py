@@ -98,6 +98,6 @@ def test_it_shows_what_the_topics_tell(nodes, monkeypatch):
 def test_contradictory_runs_are_refused(capsys):
     """Either a run that one names, or one that is there."""
     assert main(["view", "lift_box", "--topics"]) == 2
-    assert "expected nothing beside it, not lift_box" in capsys.readouterr().err
+    assert "expected no further arguments, not lift_box" in capsys.readouterr().err
     assert main(["view"]) == 2
     assert "nothing to show" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def add_identify(commands: Any) -> None:
     parser.add_argument(
         "--no-armature",
         action="store_true",
-        help="keep the inertia of the drives' rotors as described, of arms",
+        help="of arms: keep the inertia of the drives' rotors as described",
     )
     parser.add_argument(
         "--noise",

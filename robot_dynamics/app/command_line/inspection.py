@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from robot_dynamics.dynamics.mobility import Mobility
     from robot_dynamics.robot import Robot
 
-_MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
+_MATTERS = 1e-2  # share of the largest gap; smaller gaps are its consequences, and not named
 _PATIENCE = 10.0  # s for closing loops
 _MOST_LOOPS = 6  # that are named when they cannot be closed
 
@@ -43,7 +43,7 @@ ASSIGNED = ":="
 _MOST = 100
 _MOST_TOOLS = 12
 _OUTWARD = 0.99  # cosine from which an axis counts as pointing away from a joint
-_ALONG = 1e-6  # less than one: component of a direction that counts as an axis
+_ALONG = 1e-6  # a direction whose largest component is within this of 1 counts as an axis
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def _tree(mechanism: Mechanism) -> Iterator[str]:
     listed: set[str] = set()
     while pending:
         link, carrier, depth = pending.pop()
-        if link in listed and carrier:  # joints that close loops are none of the tree's
+        if link in listed and carrier:  # joints that close loops are not part of the tree
             yield f"{'  ' * (depth + 1)}{link}  <- {_joint_text(carrier)}"
             continue
         listed.add(link)

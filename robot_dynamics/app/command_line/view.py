@@ -80,8 +80,8 @@ def add_view(commands: Any) -> None:
         "view",
         help="show a recording, a scenario or a URDF in the browser",
         description="Show a recording, a scenario or a URDF on a page in the browser, drawn "
-        "as by `render`, with a time slider and torque bars. Listens on this machine alone unless "
-        "told otherwise, and ends with Ctrl-C. Needs the extra `view`.",
+        "as by `render`, with a time slider and torque bars. Without --host only this machine "
+        "can open it. It ends with Ctrl-C. Needs the extra `view`.",
     )
     _add_what(parser, nargs="?")
     parser.add_argument(
@@ -89,7 +89,7 @@ def add_view(commands: Any) -> None:
         nargs="?",
         const="",
         metavar="NAMESPACE",
-        help="show running ROS 2 nodes instead, of this namespace; it listens alone",
+        help="show running ROS 2 nodes of this namespace instead; it only listens",
     )
     parser.add_argument(
         "--live",
@@ -172,8 +172,8 @@ def _view_topics(options: argparse.Namespace) -> NoReturn:
     beside += ["--set"] * bool(options.overrides)
     if beside:
         raise VisualError(
-            f"--topics shows nodes that run, of a NAMESPACE after it; expected nothing beside it, "
-            f"not {' '.join(beside)}."
+            f"--topics shows running nodes, of a NAMESPACE after it; expected no further "
+            f"arguments, not {' '.join(beside)}."
         )
     require_ros()
     require_trimesh()

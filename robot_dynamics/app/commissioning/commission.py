@@ -114,7 +114,7 @@ class Commissioning:
                 it.
 
         Raises:
-            NothingToCorrectError: If there is nothing that a scenario corrects.
+            NothingToCorrectError: If no failed check has a correction in a scenario.
         """
         if not self.corrections:
             raise NothingToCorrectError(
@@ -206,7 +206,7 @@ def write_motion(place: str | Path, scenario: str | Path, overrides: Iterable[st
 def _of_recording(
     scenario: Scenario, system: GraspSystem, recording: Recording
 ) -> tuple[list[CellCheck], list[ScenarioCorrection]]:
-    """Return the checks of a recorded motion, and what corrects those that failed."""
+    """Return the checks of a recorded motion, and corrections of those that failed."""
     stop = next(
         (str(recording.metadata[key]) for key in _STOPS if recording.metadata.get(key)), ""
     )

@@ -38,7 +38,7 @@ class IdentificationReport(ABC):
     """A result as text, JSON and corrected scenario.
 
     Attributes:
-        cell: Arms and object before.
+        cell: Arms and object before the correction.
         subject: What was identified, for the first line of a corrected scenario.
     """
 
@@ -62,7 +62,7 @@ class IdentificationReport(ABC):
 
     @abstractmethod
     def plot(self, path: str | Path) -> Path:
-        """Draw what remains before and after.
+        """Draw the residuals before and after the correction.
 
         Raises:
             IdentificationError: If there is nothing to draw.
@@ -146,7 +146,7 @@ def doubts(fit: Fit, what: str, causes: str) -> list[str]:
 
     Args:
         fit: The fit.
-        what: Whose residuals they are, with a blank before it, or empty.
+        what: Addition to the word "residuals", such as " of left"; can be empty.
         causes: Likely causes of large residuals.
     """
     found = []

@@ -54,10 +54,10 @@ from robot_dynamics.robot import Robot
 Role = Literal["robot", "object", "reference", "surface", "cone"]
 
 _MOST_INSTANTS = 1_000_000  # of a scene: eleven hours at 25 pictures a second
-_MOST_ROWS = 600  # of a run that goes on
+_MOST_ROWS = 600  # of a running simulation
 _CONE = 0.1  # length of friction cones [m]
 _CONE_ALPHA = 0.55
-_HIDDEN = -100.0  # height of what is not shown, far below the ground [m]
+_HIDDEN = -100.0  # height of hidden bodies, far below the ground [m]
 _TOUCHING = 1e-3  # largest gap of a palm whose friction cone is shown [m]
 
 
@@ -224,7 +224,7 @@ def scene_of_recording(
 
 
 class History:
-    """Rows of a run that goes on, for its charts: at most 600, every other one is dropped then."""
+    """Rows of a running simulation for its charts; of 600 rows every other one is dropped."""
 
     def __init__(self) -> None:
         self._rows: list[Recording] = []

@@ -33,7 +33,7 @@ from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribut
 from robot_dynamics.wording import apart
 
 _STILL = 1e-12  # largest change of a contact force that counts as zero [N]
-_LARGEST = 1.0e300  # beyond it a sum is not finite
+_LARGEST = 1.0e300  # of a number; sums of larger ones can overflow
 
 
 class SqueezeError(RobotDynamicsError):

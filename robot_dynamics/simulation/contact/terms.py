@@ -10,8 +10,8 @@ rule). Friction of joints is taken at the step's end, so that no step is too lon
 v and v+ are velocities at both ends in coordinates of the middle: free bodies coast from one to
 the other, straight on while they turn, and their coordinates have the rates e then. The momentum
 of a flying body is therefore exact at any spin. Bodies that loops, grasps or links of other
-mechanisms can hold do not coast, because these turn with the held body: constraints in the mean of
-a step would oscillate with growing amplitude.
+mechanisms can hold do not coast. The rows of these constraints turn with the body; constraints on
+the mean velocity of a step would oscillate with growing amplitude.
 
 tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
@@ -66,7 +66,7 @@ class StepTerms(NamedTuple):
     q: Vector  #: Positions in the middle of the step (nq,).
     start: Vector  #: Velocities at its start, in coordinates of the middle, as all below (nv,).
     free: Vector  #: Velocities at its end without contact forces (nv,).
-    H: Matrix  #: Inertia matrix, with what resists: H + h D (nv, nv).
+    H: Matrix  #: Inertia matrix with damping, H + h D (nv, nv).
     J: Matrix  #: Rows (b + w c, nv).
     HJ: Matrix  #: Its inverse times J^T, transposed (b + w c, nv).
     before: Vector  #: J start (b + w c,).
@@ -81,12 +81,12 @@ class StepTerms(NamedTuple):
     gaps: Vector  #: Their distances [m] (c,).
     turns: Tensor  #: From the axes of each arm's contact to those of its tool (k, 3, 3).
     pads: Matrix  #: Moments of the pads on the object, about x and y of their contacts (p, 2).
-    pad_force: Vector  #: What they make of the joints (nv,).
+    pad_force: Vector  #: Their joint forces (nv,).
     #: Tangents of contacts that give way along the surface, in the coordinates of the body that
     #: has it (g, 2, 3).
     patches: Tensor
-    #: Velocities of motion as a whole at unit speed along the world's axes (nv, 3), of groups that
-    #: may move so.
+    #: Velocities (nv, 3) of a motion as a whole at unit speed along each of the world's axes, for
+    #: groups of bodies that can move as a whole.
     wholes: Matrix
 
 
@@ -432,7 +432,7 @@ def _held(scene: Any) -> frozenset[int]:
         ends.append((scene.system.object_body, model.link(arm.tool).body))
     for point in scene.points:
         pair = () if isinstance(point, Inequality) else (point.body, point.base)
-        # Of bodies that fly by themselves friction lets go soon.
+        # Friction holds two free bodies only for a short time.
         if pair and WORLD not in pair and not all(_is_alone(model, body) for body in pair):
             ends.append(pair)
     return frozenset[int]().union(*({*model.support(a)} ^ {*model.support(b)} for a, b in ends))

@@ -24,7 +24,8 @@ _METADATA = "metadata.yaml"
 _BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32
 _COMMANDS = "commanded_torque"
-# Memory to read a bag: some for any, and for each byte of it, which can be compressed [bytes].
+# Largest memory to read a bag [bytes]: a constant part, and a part for each byte of the file,
+# which can be compressed.
 _LEAST_MEMORY, _MEMORY_PER_BYTE = 2**29, 100
 
 
