@@ -775,11 +775,10 @@ class ControlLoop:
         if found is None or not isinstance(law, TunesGains):
             return
         watch.begin()  # gains ramp
-        arms = [arm.name for arm in self.system.arms]
         for i, samples in enumerate(self.joint_states.watches):  # extrapolated between samples
             if samples.hz is not None:
                 found.rates[i] = min(found.rates[i], samples.hz * self._control.period)
-        said = sentence(found, self.system.joint_names, arms, law.settings)
+        said = sentence(found, self.system, law.settings)
         lower, which = lowered(law.settings, self._control)
         try:
             if which:

@@ -18,6 +18,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.reference import ACCELERATION, TWIST
 from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.manipulation.system import GraspSystem
 
 WINDOW_S = 1.5  # in which oscillations are looked for
 WINDOWS = 3  # one after the other with an oscillation that does not decay
@@ -148,21 +149,18 @@ def _crossings(x: Array, hysteresis: float) -> int:
     return int(np.count_nonzero(np.diff(signs)))
 
 
-def sentence(
-    found: Oscillation, joints: Sequence[str], arms: Sequence[str], control: ControlSettings
-) -> str:
+def sentence(found: Oscillation, system: GraspSystem, control: ControlSettings) -> str:
     """Return a sentence about an oscillation and its likely reasons.
 
     Args:
         found: The oscillation.
-        joints: Names of the arm joints.
-        arms: Names of the arms.
+        system: Arms and object.
         control: With the present gains.
     """
     more = f" and {found.others} more oscillate" if found.others else " oscillates"
     reasons = [
         f"samples of arm {arm!r} that are new only {rate * control.rate_hz:.3g} times a second"
-        for arm, rate in zip(arms, found.rates, strict=True)
+        for arm, rate in zip((arm.name for arm in system.arms), found.rates, strict=True)
         if rate < _SLOW
     ]
     if control.friction.share > 0.0:
@@ -173,9 +171,10 @@ def sentence(
     delay = 1e3 * control.command_delay_periods * control.period
     reasons.append(f"a delay above {delay:.3g} ms (control.command_delay_periods)")
     return (
-        f"joint {joints[found.joint]!r}{more} by {found.amplitude:.3g} rad or m at "
-        f"{found.hz:.3g} Hz, the object by {1e3 * found.object_m:.3g} mm, although the reference "
-        f"is at rest; likely reasons: {', or '.join(reasons)}"
+        f"joint {system.joint_names[found.joint]!r}{more} by {found.amplitude:.3g} "
+        f"{system.joint_units[found.joint]} at {found.hz:.3g} Hz, the object by "
+        f"{1e3 * found.object_m:.3g} mm, although the reference is at rest; likely reasons: "
+        f"{', or '.join(reasons)}"
     )
 
 

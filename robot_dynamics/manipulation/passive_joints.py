@@ -227,11 +227,14 @@ class PassiveJoints:
         drives, others, assembled = self._places
         at = assembled if near is None else near
         begin = at[drives]
-        away = np.abs(y - begin).max()
+        worst = int(np.argmax(np.abs(y - begin)))
+        away = float(np.abs(y - begin)[worst])
         if not away <= _FARTHEST:  # refuses NaN, too
+            index = self.drives[worst]
+            unit = "rad" if self.model.turning_freedoms[index] else "m"
             raise RobotDynamicsError(
-                f"a drive of arms with internal closed chains is {away:.6g} rad or m from closed "
-                f"positions; expected at most {_FARTHEST:g}."
+                f"drive {self.model.joint_names[index]!r} of arms with internal closed chains is "
+                f"{away:.6g} {unit} from closed positions; expected at most {_FARTHEST:g} {unit}."
             )
         now = self._kernel(begin, at[others])
         longest = min(1.0, _STRIDE / away) if away else 1.0

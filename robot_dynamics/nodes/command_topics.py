@@ -184,7 +184,9 @@ class CommandTopics:
         self._publishers = [p for form in self._messages for p in form.publishers.values()]
         self._last = {field: np.full(len(system.joint_names), np.nan) for field in FIELDS}
         limits = system.limits
-        self._limits = JointLimits(limits["lower"], limits["upper"], limits["velocity"])
+        self._limits = JointLimits(
+            limits["lower"], limits["upper"], limits["velocity"], system.joint_units
+        )
         self._halt: JointPath | None = None
         self._inbox = Inbox(node)
         self._messages[0].subscribe(self._inbox, self._take)
@@ -271,7 +273,7 @@ class CommandTopics:
         )
         if not np.isfinite(q).all():
             free = np.full_like(q, np.inf)
-            q, limits = still, JointLimits(-free, free, limits.velocity)
+            q, limits = still, JointLimits(-free, free, limits.velocity, limits.units)
         q = np.clip(q, limits.lower, limits.upper)
         qd = np.clip(np.nan_to_num(self._last["velocity"]), -limits.velocity, limits.velocity)
         return halted(now, (q, qd, still), limits)

@@ -4,6 +4,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,11 @@ from robot_dynamics.resources import resolve_package_uri
 PERIOD = 0.002
 ARMS = (slice(0, 2), slice(2, 4))
 PATIENCE_S = WINDOWS * WINDOW_S
+SYSTEM = SimpleNamespace(
+    joint_names=("a", "b", "c", "d"),
+    joint_units=("rad", "m", "rad", "rad"),
+    arms=(SimpleNamespace(name="left"), SimpleNamespace(name="right")),
+)
 AT_REST = LawStep(np.zeros(4), np.zeros(4), np.zeros(25), np.zeros(7))
 
 
@@ -158,17 +164,17 @@ def test_slow_samples_are_named():
     found, _ = watched(lambda t: wave(0.01, 5.0)(np.floor(t / 0.01 + 1e-6) * 0.01))
     assert found is not None
     assert found.rates[0] == pytest.approx(0.2, abs=0.02)
-    said = sentence(found, ["a", "b", "c", "d"], ["left", "right"], ControlSettings())
-    assert said.startswith("joint 'b' oscillates by 0.0")
+    said = sentence(found, SYSTEM, ControlSettings())
+    assert re.match("joint 'b' oscillates by 0.0[0-9]* m at ", said)
     assert "arm 'left' that are new only" in said
     assert "control.friction.share 1" in said
     assert "above 2 ms (control.command_delay_periods)" in said
     slow = found._replace(rates=np.array([0.81, 0.79]))
-    said = sentence(slow, ["a", "b", "c", "d"], ["left", "right"], ControlSettings())
+    said = sentence(slow, SYSTEM, ControlSettings())
     assert "arm 'right'" in said
     assert "arm 'left'" not in said
     none = ControlSettings(friction=FrictionSettings(share=0.0))
-    assert "friction" not in sentence(found, ["a", "b", "c", "d"], ["left", "right"], none)
+    assert "friction" not in sentence(found, SYSTEM, none)
 
 
 @pytest.mark.parametrize("law", ["hybrid", "jointed", "impedance"])

@@ -29,6 +29,7 @@ from robot_dynamics.nodes.joint_trajectories import (
     trajectory_of,
 )
 
+UNITS = ("rad", "m")
 ARMS = {"left": ("l1", "l2"), "right": ("r1", "r2")}
 
 
@@ -215,7 +216,9 @@ def test_a_goal_that_is_reached():
     assert bench.goal.end_s == 5.0
     bench.cycle()
     assert not bench.handle.heard  # nothing is known yet
-    bench.goal.judge(-1.0, (np.array([1.0, 2.0]), np.zeros(2), np.zeros(2)), np.array([1.0, 2.5]))
+    bench.goal.judge(
+        -1.0, (np.array([1.0, 2.0]), np.zeros(2), np.zeros(2)), np.array([1.0, 2.5]), UNITS
+    )
     bench.cycle()
     (feedback,) = bench.handle.heard
     assert feedback.joint_names == ["l1", "l2"]
@@ -230,10 +233,12 @@ def test_a_goal_that_violates_a_tolerance():
     """Is aborted, with its code and joint."""
     bench = Bench(Handle(message(), goal=[("l2", 0.2)], seconds=2))
     assert bench.goal.end_s == 2.0
-    bench.goal.judge(2.1, (np.zeros(2), np.zeros(2), np.zeros(2)), np.array([0.0, 0.21]))
+    bench.goal.judge(2.1, (np.zeros(2), np.zeros(2), np.zeros(2)), np.array([0.0, 0.21]), UNITS)
     bench.cycle()
     assert (bench.handle.status, bench.result.error_code) == ("aborted", -5)
-    assert bench.result.error_string.startswith("joint 'l2' deviates by 0.21 at the end")
+    assert bench.result.error_string.startswith(
+        "joint 'l2' deviates by 0.21 m at the end, expected at most 0.2 m"
+    )
 
 
 def test_a_goal_that_is_cancelled_or_replaced():

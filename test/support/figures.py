@@ -114,6 +114,7 @@ def figures_by_numpy(recording):
         (None, None) if added is None else map(_most, _of_kinds(added, moments))
     )
     squeezes = [i for i, name in enumerate(m["internal_forces"]) if name.startswith("squeeze")]
+    way = np.abs(c["joint_position"] - c["joint_position"][0])
     limits = [np.inf if limit is None else limit for limit in m["effort_limits"]]
     load = np.abs(c["applied_torque"]) / np.array(limits)
     closure = c.get("estimated_closure")
@@ -139,7 +140,9 @@ def figures_by_numpy(recording):
         "added_internal_moment_max_nm": added_moment,
         "squeeze_range_n": _ends(c["internal_force"][:, squeezes]),
         "squeeze_reference_range_n": _ends(wanted[:, squeezes]),
-        "joint_motion_max": _most(np.abs(c["joint_position"] - c["joint_position"][0])),
+        "joint_motion_max": _most(way),
+        "joint_motion_unit": m["joint_units"][np.unravel_index(np.argmax(way), way.shape)[1]],
+        "most_moved_joint": m["joints"][np.unravel_index(np.argmax(way), way.shape)[1]],
         "closure_error_max": _most(np.array([c["closure_position"], c["closure_rotation"]])),
         "closure_estimated_max_rad": None if gaps is None else _longest(gaps[:, :, 0]),
         "closure_estimated_max_m": None if gaps is None else _longest(gaps[:, :, 1]),

@@ -113,6 +113,7 @@ def common_metadata(
         "plant_delay_periods": scenario.plant.command_delay_periods,
         "arms": [arm.name for arm in system.arms],
         "joints": list(system.joint_names),
+        "joint_units": list(system.joint_units),
         "passive_joints": list(system.passive_joint_names),
         "arm_joints": [len(arm.joints) for arm in system.arms],
         "tools": [arm.tool for arm in system.arms],

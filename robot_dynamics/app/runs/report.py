@@ -150,6 +150,8 @@ def _figures(recording: Recording) -> dict[str, Any]:
     loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
     period, count = recording.get("period_s"), len(recording)
     joints = recording["joint_position"]
+    moved = np.abs(joints - joints[:1])
+    farthest = int(np.nan_to_num(moved, nan=-1.0).max(axis=0, initial=-1.0).argmax())
     own_engine = recording.get("plant") == "engine"
     wall = recording.metadata.get("wall_time_s")
     return {
@@ -172,7 +174,9 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "added_internal_moment_max_nm": None if added is None else largest(added[1]),
         "squeeze_range_n": _range(recording, "internal_force"),
         "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
-        "joint_motion_max": largest(np.abs(joints - joints[:1])),
+        "joint_motion_max": largest(moved),
+        "joint_motion_unit": recording.get("joint_units")[farthest],
+        "most_moved_joint": recording.get("joints")[farthest],
         "closure_error_max": largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
         "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
@@ -380,7 +384,10 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         when = "noticed {} s after" if late else "foreseen {} s before"
         when = when.format(f("slip_warning_lead_s", -1.0 if late else 1.0))
         yield f"  slip           {when} it began" + (f"; {slid} at most" if slid else "")
-    yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
+    yield (
+        f"  joints         {f('joint_motion_max')} {report['joint_motion_unit']} from the start "
+        f"at most, joint {report['most_moved_joint']}"
+    )
     yield (
         f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
         f"joint {report['most_loaded_joint']}"

@@ -95,9 +95,10 @@ class ReachCheck:
         fast = ~(np.abs(qd) <= self._speed)
         if fast.any():
             j = int(np.argmax(fast))
+            unit = system.joint_units[j]
             raise TrajectoryError(
-                f"{when}joint {system.joint_names[j]!r} would move at {abs(qd[j]):.4g} rad/s or "
-                f"m/s, expected at most {self._speed[j]:.4g}."
+                f"{when}joint {system.joint_names[j]!r} would move at {abs(qd[j]):.4g} {unit}/s, "
+                f"expected at most {self._speed[j]:.4g} {unit}/s."
             )
         found = self._proximity.finding(q, rows[0][POSE])
         if found is not None:

@@ -142,6 +142,7 @@ class Follow(FreePhase):
                 limits["lower"][own] + margin,
                 limits["upper"][own] - margin,
                 settings.velocity_fraction * limits["velocity"][own],
+                system.joint_units[own],
             )
             for arm, own in self._slices.items()
         }
@@ -181,7 +182,7 @@ class Follow(FreePhase):
             if not goal.ended:
                 desired = path.at(now.time)
                 since_end = path.since(now.time) - path.duration
-                goal.judge(since_end, desired, now.q[self._slices[arm]])
+                goal.judge(since_end, desired, now.q[self._slices[arm]], self._limits[arm].units)
             if goal.ended:
                 del self.goals[arm]
                 if goal.code is not Code.SUCCESSFUL:

@@ -67,11 +67,13 @@ class JointLimits:
         lower: Least positions [rad or m].
         upper: Largest positions [rad or m].
         velocity: Largest velocities [rad/s or m/s].
+        units: Units of the positions, "rad" or "m".
     """
 
     lower: Array
     upper: Array
     velocity: Array
+    units: Sequence[str]
 
 
 class Curve(NamedTuple):
@@ -172,7 +174,7 @@ class JointTrajectory:
         """
         first = self._first
         if first:
-            self._require_near(present[0])
+            self._require_near(present[0], limits.units)
         if len(self.times) == first:  # where the joints are
             return halted(now, present, limits)
         p, v, a = (
@@ -224,22 +226,22 @@ class JointTrajectory:
             curve, samples = _joined([x[begin:] for x in self._motion], self.times[begin:])
             return curve, np.stack([samples.min(axis=1), samples.max(axis=1)], axis=1)
 
-    def _require_near(self, q: Array) -> None:
+    def _require_near(self, q: Array, units: Sequence[str]) -> None:
         distance = np.abs(self._positions[0] - q)
         worst = int(np.argmax(distance))
         if distance[worst] > _BEGINS_WITHIN:
             raise JointTrajectoryError(
-                f"joint {self.joints[worst]!r} begins {distance[worst]:.3g} from its present "
-                f"reference, expected at most {_BEGINS_WITHIN:g}, in rad or m."
+                f"joint {self.joints[worst]!r} begins {distance[worst]:.3g} {units[worst]} from "
+                f"its present reference, expected at most {_BEGINS_WITHIN:g} {units[worst]}."
             )
 
     def _check_limits(self, motion: Array, limits: JointLimits) -> None:
         """Refuse samples of positions, velocities and accelerations (3, M, n)."""
         free = np.full(len(self.joints), np.finfo(float).max)
-        for what, found, least, most in (
-            ("position", motion[0], limits.lower, limits.upper),
-            ("velocity", motion[1], -limits.velocity, limits.velocity),
-            ("acceleration", motion[2], -free, free),
+        for what, per, found, least, most in (
+            ("position", "", motion[0], limits.lower, limits.upper),
+            ("velocity", "/s", motion[1], -limits.velocity, limits.velocity),
+            ("acceleration", "/s²", motion[2], -free, free),
         ):
             inside = (found >= least - _ROUNDING) & (found <= most + _ROUNDING)  # false for NaN
             if inside.all():
@@ -250,7 +252,7 @@ class JointTrajectory:
             raise JointTrajectoryError(
                 f"{what} of joint {self.joints[joint]!r} would be "
                 f"{found[sample, joint]:.4g}; expected {least[joint]:.4g} to "
-                f"{most[joint]:.4g}, in rad or m, and s."
+                f"{most[joint]:.4g} {limits.units[int(joint)]}{per}."
             )
 
 
@@ -381,24 +383,27 @@ class JointGoal:
         if not self.ended:
             self.cancelled, self.sentence = True, sentence
 
-    def judge(self, since_end: float, desired: Motion, q: Array) -> None:
+    def judge(self, since_end: float, desired: Motion, q: Array, units: Sequence[str]) -> None:
         """Compare measured positions with the reference, and end the goal if it is decided.
 
         Args:
             since_end: Time since the planned end [s]; negative on the way.
             desired: The reference.
             q: Measured positions (n,).
+            units: Their units.
         """
         self.desired, self.deviation = desired[:2], q - desired[0]
         size = np.abs(self.deviation)
         if since_end < 0.0:
-            self._require(size, self.path, "on the way", Code.PATH_TOLERANCE_VIOLATED)
+            self._require(size, self.path, units, "on the way", Code.PATH_TOLERANCE_VIOLATED)
         elif (size <= self.end).all():
             self.code = Code.SUCCESSFUL
         elif since_end > self.end_s:
-            self._require(size, self.end, "at the end", Code.GOAL_TOLERANCE_VIOLATED)
+            self._require(size, self.end, units, "at the end", Code.GOAL_TOLERANCE_VIOLATED)
 
-    def _require(self, size: Array, most: Array | float, where: str, code: Code) -> None:
+    def _require(
+        self, size: Array, most: Array | float, units: Sequence[str], where: str, code: Code
+    ) -> None:
         excess = size - most
         worst = int(np.argmax(excess))
         if not excess[worst] <= 0.0:
@@ -406,6 +411,6 @@ class JointGoal:
             name = self.trajectory.joints[worst]
             self.code = code
             self.sentence = (
-                f"joint {name!r} deviates by {size[worst]:.3g} {where}, expected at most "
-                f"{allowed:.3g}, in rad or m."
+                f"joint {name!r} deviates by {size[worst]:.3g} {units[worst]} {where}, expected "
+                f"at most {allowed:.3g} {units[worst]}."
             )

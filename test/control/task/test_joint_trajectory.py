@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,7 +27,7 @@ from robot_dynamics.control.task.phases import Now, Wait
 from robot_dynamics.control.task_settings import MoveSettings
 
 JOINTS = ("a", "b")
-LIMITS = JointLimits(np.full(2, -2.0), np.full(2, 2.0), np.full(2, 3.0))
+LIMITS = JointLimits(np.full(2, -2.0), np.full(2, 2.0), np.full(2, 3.0), ("rad", "m"))
 REST = (np.zeros(2), np.zeros(2), np.zeros(2))
 PERIOD = 0.002
 
@@ -91,7 +92,7 @@ def test_a_point_at_time_zero_is_where_the_joints_are():
     assert not path.at(0.0)[0].any()
     np.testing.assert_allclose(path.at(1.0)[0], [0.5, 0.0], atol=1e-12)
     with pytest.raises(
-        JointTrajectoryError, match=r"'a' begins 0\.051 from its present reference"
+        JointTrajectoryError, match=r"'a' begins 0\.051 rad from its present reference"
     ):
         trajectory(times, ((0.051, 0.0), (0.5, 0.0))).begun(0.0, REST, LIMITS)
     assert not trajectory((0.0,), ((0.01, 0.0),)).begun(0.0, REST, LIMITS).at(1.0)[0].any()
@@ -125,7 +126,7 @@ def test_a_path_of_many_points_is_the_quintic_through_them():
     p, v, a = rng.uniform(-0.5, 0.5, (3, 7, 2))
     v[-1] = 0.0
     now = tuple(rng.uniform(-0.2, 0.2, (3, 2)))
-    wide = JointLimits(*(np.full(2, x) for x in (-9.0, 9.0, 9.0)))
+    wide = JointLimits(*(np.full(2, x) for x in (-9.0, 9.0, 9.0)), LIMITS.units)
     path = trajectory(times, p, velocities=v, accelerations=a).begun(3.0, now, wide)
     knots = [np.stack(point) for point in zip(*(
         np.concatenate([one[None], many]) for one, many in zip(now, (p, v, a), strict=True)
@@ -159,16 +160,20 @@ def test_limits_hold_in_every_piece(first):
     """On both sides, whether a piece is prepared or not, and with a point at time 0."""
     times = first + 2.0 * np.arange(6.0)
     for piece in range(1, 6):
-        for side, name in ((1.0, "a"), (-1.0, "b")):
+        for side, name, unit in ((1.0, "a", "rad"), (-1.0, "b", "m")):
             points = np.zeros((6, 2))
             points[piece:, "ab".index(name)] = side * 2.0
             still = {"velocities": np.zeros((6, 2))}
             trajectory(times, points, **still).begun(0.0, REST, LIMITS)
             beyond = trajectory(times, 1.01 * points, **still)
-            with pytest.raises(JointTrajectoryError, match=f"position of joint '{name}'"):
+            with pytest.raises(
+                JointTrajectoryError, match=f"position of joint '{name}' .* {unit}\\.$"
+            ):
                 beyond.begun(0.0, REST, LIMITS)
-            slow = JointLimits(*(LIMITS.lower, LIMITS.upper, np.full(2, 1.875 / 1.01)))
-            with pytest.raises(JointTrajectoryError, match=f"velocity of joint '{name}'"):
+            slow = replace(LIMITS, velocity=np.full(2, 1.875 / 1.01))
+            with pytest.raises(
+                JointTrajectoryError, match=f"velocity of joint '{name}' .* {unit}/s\\.$"
+            ):
                 trajectory(times, points, **still).begun(0.0, REST, slow)
 
 
@@ -227,7 +232,7 @@ class Arms:
         arms = [SimpleNamespace(name=name, joints=(name,)) for name in JOINTS]
         limits = {"lower": LIMITS.lower, "upper": LIMITS.upper, "velocity": LIMITS.velocity}
         slices = [slice(0, 1), slice(1, 2)]
-        self.system = SimpleNamespace(arms=arms, arm_slices=slices, limits=limits)
+        self.system = SimpleNamespace(arms=arms, arm_slices=slices, limits=limits, joint_units=LIMITS.units)
         self.q, self.ahead, self.motion = np.zeros(2), 0.0, REST
 
     def rest(self, q):
@@ -328,7 +333,7 @@ def test_tolerances_on_the_way(offset, code):
     np.testing.assert_allclose(asked.deviation, [-offset], atol=2e-5)
     assert (bench.arms.q[0] == pytest.approx(0.5)) == (code == Code.SUCCESSFUL)
     if code != Code.SUCCESSFUL:
-        assert asked.sentence.startswith("joint 'a' deviates by 0.0201 on the way, expected")
+        assert asked.sentence.startswith("joint 'a' deviates by 0.0201 rad on the way, expected")
 
 
 @pytest.mark.parametrize(("offset", "code"), [(0.0099, Code.SUCCESSFUL), (0.0101, -5)])
