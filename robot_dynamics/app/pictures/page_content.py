@@ -19,6 +19,9 @@ from robot_dynamics.arrays import Array
 _HIGH, _FULL = 0.7, 0.95  # parts of a limit from which a bar is amber, and red
 _CHART = 120  # height of a chart [pixels]
 _SHADE = f"{INK}14"  # phases of a task, every other one
+# The page creates charts of width zero, without numbers at the axis of time. It computes them anew
+# only if the last time changes, here by as much in every second drawing [s].
+_NUDGE = 1e-6
 _TICKS = {"ticks": {"size": 4, "width": 1}, "gap": 3}
 _STYLE = "font-size:11px;padding:4px 12px"
 
@@ -34,6 +37,7 @@ class PageCharts:
 
     def __init__(self, gui: Any, charts: Sequence[Chart], width: int) -> None:
         self._handles: list[tuple[Any, Any]] = []
+        self._nudge = 0.0
         if not charts:
             return
         panel = gui.add_panel()
@@ -59,8 +63,11 @@ class PageCharts:
 
     def show(self, charts: Sequence[Chart], time: float) -> None:
         """Draw charts, of the same curves as at first, and the line at a time [s]."""
+        self._nudge = _NUDGE - self._nudge
         for (title, handle), chart in zip(self._handles, charts, strict=False):
-            handle.data = _chart_data(chart, time)
+            times, *series = _chart_data(chart, time)
+            times[-1] += self._nudge
+            handle.data = (times, *series)
             if title.content != _chart_title(chart):
                 title.content = _chart_title(chart)
 
@@ -135,7 +142,7 @@ def _symbol(entry: LegendEntry) -> str:
     r, g, b = (round(255.0 * one) for one in entry.color[:3])
     color = f"rgba({r},{g},{b},{entry.color[3]:.2f})"
     if entry.kind == "arrow":
-        return f'<b style="color:{color};font-size:14px">&#10140;</b> '
+        return f'<b style="color:{color};font-size:14px;line-height:1">&#10140;</b> '
     box = "display:inline-block;width:12px;height:9px;margin-right:3px;border:1px solid #666"
     return f'<span style="{box};background:{color}"></span> '
 

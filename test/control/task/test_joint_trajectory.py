@@ -232,7 +232,10 @@ class Arms:
         arms = [SimpleNamespace(name=name, joints=(name,)) for name in JOINTS]
         limits = {"lower": LIMITS.lower, "upper": LIMITS.upper, "velocity": LIMITS.velocity}
         slices = [slice(0, 1), slice(1, 2)]
-        self.system = SimpleNamespace(arms=arms, arm_slices=slices, limits=limits, joint_units=LIMITS.units)
+        units = LIMITS.units
+        self.system = SimpleNamespace(
+            arms=arms, arm_slices=slices, limits=limits, joint_units=units
+        )
         self.q, self.ahead, self.motion = np.zeros(2), 0.0, REST
 
     def rest(self, q):
