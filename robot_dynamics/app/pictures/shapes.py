@@ -115,32 +115,31 @@ def meshes_of(shape: Shape, folder: str = "", default: Color = _METAL) -> list[M
         DescriptionError: If the file cannot be read as a mesh.
         ResourceNotFoundError: If there is no such file.
     """
-    trimesh = require_trimesh()
-    if shape.kind == "mesh":
-        parts = _read(locate_mesh(shape.mesh, shape.folder or folder))
-        scale = np.diag([*shape.size, 1.0])
-    else:
-        make, size = trimesh.creation, shape.size
-        parts = [
-            MeshPart(
-                {
-                    "box": lambda: make.box(extents=size),
-                    "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
-                    "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
-                    "capsule": lambda: make.capsule(
-                        radius=size[0], height=size[1], count=(24, 24)
-                    ),
-                }[shape.kind](),
-                None,
-            )
-        ]
-        scale = np.eye(4)
+    require_trimesh()
+    if shape.kind != "mesh":
+        mesh = _primitive(shape.kind, tuple(shape.size))
+        turn, place = shape.pose[:3, :3], shape.pose[:3, 3]
+        vertices, normals = mesh.vertices @ turn.T + place, mesh.normals @ turn.T
+        return [Mesh(vertices, mesh.faces, normals, shape.color or default)]
     found = []
-    for part in parts:
+    for part in _read(locate_mesh(shape.mesh, shape.folder or folder)):
         placed = part.mesh.copy()
-        placed.apply_transform(shape.pose @ scale)
+        placed.apply_transform(shape.pose @ np.diag([*shape.size, 1.0]))
         found.append(shaded(placed, shape.color or part.color or default))
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def _primitive(kind: str, size: tuple[float, ...]) -> Mesh:
+    """Return a shape that is no mesh, in its own frame; both arms of a cell have most of them."""
+    make = require_trimesh().creation
+    made = {
+        "box": lambda: make.box(extents=size),
+        "sphere": lambda: make.icosphere(subdivisions=3, radius=size[0]),
+        "cylinder": lambda: make.cylinder(radius=size[0], height=size[1], sections=48),
+        "capsule": lambda: make.capsule(radius=size[0], height=size[1], count=(24, 24)),
+    }[kind]()
+    return shaded(made, _METAL)
 
 
 def shaded(part: Any, color: Color) -> Mesh:
