@@ -65,6 +65,7 @@ EXTRAS = {
         "pin>=3",
         "pyarrow>=15",
         "pytest>=8.2,<10",
+        "pytest-cov>=7",
         "pytest-timeout",
         "pytest-xdist>=3.2",
         "rosbags>=0.11",

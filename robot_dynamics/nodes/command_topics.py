@@ -424,7 +424,7 @@ class CommandPublisherMonitor:
     def rival_trajectories(self) -> str:
         """Warning of several nodes that send trajectories of joints; empty if there is one."""
         topic = self._node.resolve_topic_name(topics.JOINT_TRAJECTORY)
-        senders = sorted({*self._publishers(topic)} - {UNKNOWN[0]})
+        senders = sorted({*_publishers(self._node, topic)} - {UNKNOWN[0]})
         if len(senders) < 2:
             return ""
         names = " and ".join(map(repr, senders))
@@ -439,22 +439,13 @@ class CommandPublisherMonitor:
 
     def _others(self) -> Iterator[tuple[str, str, int]]:
         """Yield topic, node and number of its publishers for every other publisher."""
-        guards = self._publishers(self._node.resolve_topic_name(topics.GUARD))
+        guards = _guards(self._node)
         for topic in self._topics:
-            counts = Counter(self._publishers(topic))
+            counts = Counter(_publishers(self._node, topic))
             counts[self._full_name] -= 1
             for node, count in counts.items():
                 if count > 0 and node not in guards:
                     yield topic, node, count
-
-    def _publishers(self, topic: str) -> list[str]:
-        """Return the full names of the nodes that publish, `UNKNOWN[0]` for undiscovered ones."""
-        return [
-            UNKNOWN[0]
-            if info.node_name in UNKNOWN or info.node_namespace in UNKNOWN
-            else f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in self._node.get_publishers_info_by_topic(topic)
-        ]
 
     def _sentence(self, topic: str, node: str) -> str:
         what = "another node of this name" if node == self._full_name else f"the node {node!r}"
@@ -468,3 +459,41 @@ class CommandPublisherMonitor:
             process = [v.value for v in status.values if v.key == PROCESS_KEY]
             if status.name == self._status and process and process[0] != PROCESS:
                 self._duplicate_runs = True
+
+
+def rival_commanders(node: Node, arms: Sequence[str]) -> str:
+    """Return a warning of several nodes that command one arm on its topics; empty if there is one.
+
+    Guards do not count, and neither do nodes on `joint_commands`, which can command an arm each.
+
+    Args:
+        node: The node that receives the commands.
+        arms: Names of the arms.
+    """
+    guards = _guards(node)
+    for form in _ARM_TOPICS.values():
+        for arm in arms:
+            topic = node.resolve_topic_name(form(arm))
+            senders = sorted({*_publishers(node, topic)} - {UNKNOWN[0], *guards})
+            if len(senders) > 1:
+                names = " and ".join(map(repr, senders))
+                return (
+                    f"the nodes {names} publish on {topic!r}; expected one controller and its "
+                    "guard: end the others."
+                )
+    return ""
+
+
+def _guards(node: Node) -> list[str]:
+    """Return the full names of the nodes that report as guards."""
+    return _publishers(node, node.resolve_topic_name(topics.GUARD))
+
+
+def _publishers(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes that publish, `UNKNOWN[0]` for undiscovered ones."""
+    return [
+        UNKNOWN[0]
+        if info.node_name in UNKNOWN or info.node_namespace in UNKNOWN
+        else f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        for info in node.get_publishers_info_by_topic(topic)
+    ]

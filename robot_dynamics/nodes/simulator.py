@@ -37,6 +37,7 @@ from robot_dynamics.app.scenarios.task import gripper_arms
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
+from robot_dynamics.nodes.command_topics import rival_commanders
 from robot_dynamics.nodes.conversions import JointSample, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, SentenceLog
 from robot_dynamics.nodes.drives import (
@@ -94,7 +95,7 @@ class Simulator:
         self, node: Node, inbox: Inbox, values: Mapping[str, Any], reporter: Reporter
     ) -> None:
         self._node, self._values = node, values
-        self._active, self._refused = False, ""
+        self._active, self._refused, self._rivals = False, "", ""
         self._lockstep = values["mode"] == "lockstep"
         self._file = RecordingFile(values["output"], reporter)
 
@@ -109,6 +110,7 @@ class Simulator:
         self._run = SimulatedRun(scenario, system, ticks, keep=bool(values["output"]))
         self._answers, self._pause = CommandAnswers(self._run.plant.period), Pause()
         plant, arms = self._run.plant, [arm.name for arm in system.arms]
+        self._arms = arms
         self._faults = FaultSwitch(plant.faults, in_lockstep=self._lockstep)
         self._gate = CommandGate(arms, system.arm_slices)
         timeout = round(values["command_timeout"] / plant.period)
@@ -443,6 +445,8 @@ class Simulator:
     def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         now = time.monotonic()
+        if self._diagnostics.due:
+            self._rivals = rival_commanders(self._node, self._arms)
         level, message = self._condition(now)
         changed = self._diagnostics.update(
             level, message, lambda: self._figures(now), at_once=self._faults.unreported
@@ -482,8 +486,8 @@ class Simulator:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
             missing = ", ".join(self._silent) or "any arm"
             return ERROR, f"no commands for {missing}: {does}"
-        if self._refused:
-            return WARN, self._refused
+        if self._refused or self._rivals:
+            return WARN, self._refused or self._rivals
         if self._faults.active:
             return WARN, "running with simulated faults"
         return OK, "running"

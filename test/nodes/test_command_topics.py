@@ -27,6 +27,7 @@ from robot_dynamics.nodes.command_topics import (
     CommandPublisherMonitor,
     CommandTopics,
     OtherPublisherError,
+    rival_commanders,
 )
 from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.topics import STREAM, Inbox
@@ -250,6 +251,21 @@ def test_another_publisher_in_another_form(bench, topic):
     wait_until(lambda: monitor.warning.startswith(words), words=lambda: monitor.warning)
     with pytest.raises(OtherPublisherError, match="start refused: the node '/ros2_control'"):
         bench.monitor.require_none()
+
+
+def test_the_receiver_names_several_commanders_of_an_arm(bench):
+    """Guards do not count, and two nodes on `joint_commands` can command an arm each."""
+    guard = bench.add("watchman", TOPIC, "/joint_commands")
+    guard.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
+    bench.add("ros2_control", "/joint_commands")
+    bench.wait_for(2)
+    wait_until(lambda: bench.node.count_publishers(f"/{topics.GUARD}"))
+    wait_until(lambda: bench.node.count_publishers("/joint_commands") == 2)
+    assert rival_commanders(bench.node, ["left", "right"]) == ""
+    bench.add("joystick", TOPIC)
+    words = "the nodes '/controller' and '/joystick' publish on '/left/commands'; expected one"
+    wait_until(lambda: rival_commanders(bench.node, ["left", "right"]).startswith(words))
+    assert rival_commanders(bench.node, ["right"]) == ""
 
 
 def test_several_senders_of_trajectories(bench):
