@@ -157,7 +157,7 @@ class RunsTask(HoldsObject):
 
     @abstractmethod
     def take_up(self, number: int) -> None:
-        """Let the first resume of this process begin with the phase of an earlier process.
+        """Set the phase of an earlier process with which the first resume begins.
 
         Args:
             number: Number of the phase, from 1.

@@ -126,7 +126,7 @@ def disagreement(system: GraspSystem, q: Array) -> float:
 
 
 def disagreements(system: GraspSystem, q: Array) -> tuple[float, float]:
-    """Return how far the arms disagree about a rigid object in their grasps [m] [rad].
+    """Return the disagreement of the arms about a rigid object in their grasps [m] [rad].
 
     Both are infinite if internal loops of an arm do not close.
 

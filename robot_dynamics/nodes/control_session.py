@@ -174,7 +174,7 @@ class ControlSession:
         )
 
     def _take_up(self, number: float) -> None:
-        """Let `controller/resume` begin with a phase of the task.
+        """Set the phase of the task with which `controller/resume` begins.
 
         Raises:
             ParameterError: If the scenario has no task, or the number is not whole.

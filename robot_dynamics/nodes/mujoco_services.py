@@ -92,7 +92,7 @@ class MujocoServices:
         return f"{len(request.free_joints)} bodies were placed"
 
     async def apply_wrench(self, request: Any) -> str:
-        """Let wrenches act on links, and answer when the longest has ended."""
+        """Apply wrenches to links, and answer when the longest has ended."""
         run, period = self._run, self._plant.period
         begin = run.tick
         pushes = []

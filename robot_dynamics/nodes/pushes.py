@@ -90,7 +90,7 @@ class Pushes:
         self._pushes: list[Push] = []
 
     def add(self, pushes: Sequence[Push]) -> None:
-        """Let wrenches act from the next control period on.
+        """Apply wrenches from the next control period on.
 
         Raises:
             RobotDynamicsError: If a link is unknown, or a number is not finite; none acts then.

@@ -44,7 +44,7 @@ class Arms(FakeArms):
         self.measured = self.plant.reset()
 
     def step(self):
-        """Let a control period pass."""
+        """Advance by a control period."""
         seen = self.measured
         self.tick, self.q, self.qd, self._loads = seen.tick, seen.q, seen.qd, seen.wrenches
         self.measured = self.plant.step(super().step())

@@ -282,7 +282,7 @@ class Page:
             self._time.on_update(show)
 
     def _add_grips(self, server: Any) -> None:
-        """Let the mouse push bodies."""
+        """Make bodies respond to drags of the mouse."""
         handles = dict(zip(self._scene.bodies, self._bodies, strict=True))
         for body in self._pushable:
             # Only coroutines are called in the order of the events.

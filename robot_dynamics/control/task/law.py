@@ -124,7 +124,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         self._reset_time()
 
     def _set_home(self, q: Array) -> None:
-        """Let phases that go home go to positions `q` (na,)."""
+        """Set the positions `q` (na,) of phases that go home."""
         for phase in self._every:
             if isinstance(phase, Move) and phase.goes_home:
                 phase.target = np.array(q)
@@ -453,7 +453,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         return self._resumes
 
     def take_up(self, number: int) -> None:
-        """Let the first resume of this process begin with a phase; see `RunsTask.take_up`."""
+        """Set the phase with which the first resume begins; see `RunsTask.take_up`."""
         if not 1 <= number <= len(self._phases):
             raise TaskError(
                 f"resume_phase is {number}, expected a phase of the task, from 1 to "
