@@ -3,7 +3,7 @@
 """Two arms take a box from a table, put it down elsewhere, and bring it back, as one task.
 
 python examples/put_down.py
-robot_dynamics render put_down.npz --output put_down.webp     # a film, with the extra `view`
+robot_dynamics render put_down.npz --output put_down.webp --size 480x270 --rate 6 --speed 3  # film
 """
 
 import numpy as np
