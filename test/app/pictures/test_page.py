@@ -100,6 +100,16 @@ def test_plots_follow_the_time(page, instant):
         assert np.array_equal(kept, curve)
 
 
+def test_the_extent_of_time_changes_with_each_drawing(page):
+    """By a microsecond: only then the browser computes the numbers at the axis."""
+    ends = []
+    for _ in range(3):
+        page.show(5)
+        ends.append(page._charts._handles[0][1].data[0][-1])
+    assert ends[0] == ends[2]
+    assert abs(ends[1] - ends[0]) == pytest.approx(1e-6, rel=1e-3)
+
+
 def test_time_and_torques_are_stated(page, recording):
     """The state beside the scene has the time, and the torque of each joint in percent."""
     assert "t = 0.40 s" in state_html(page._scene, 20)
