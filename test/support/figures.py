@@ -21,7 +21,10 @@ from robot_dynamics.app.runs.report import report_of
 #: Figures of the control gains and of the computer, which are not computed from columns.
 PASSED_ON = ("delay_margin_s", "wall_time_s", "plant_step_median_us", "start_to_first_torque_s")
 #: Figures that no value in a column changes.
-CONSTANT = ("ticks", "period_s", "duration_s", "real_time_factor", "command_delay_s")
+CONSTANT = (
+    *("ticks", "period_s", "duration_s", "real_time_factor", "command_delay_s"),
+    "joint_motion_unit",
+)
 _OFTEN_ZERO = ("object_blocked_error_max_deg", "internal_moment_error_settled_nm")
 _FAR = 100.0  # displacement that counts like a rotation of 1 rad [m]
 _STEP = 1e-6  # of differences [m, rad]
@@ -86,6 +89,8 @@ def _spoilt(recording, seed):
             changed = values - 1e-3 * np.abs(noise)
         else:
             changed = values + (0.01 * values.std() + 1e-6) * np.abs(noise)
+        if name == "joint_position":
+            changed[:, np.ptp(changed, axis=0).argmin()] += np.linspace(0.0, 10.0, n)
         if name == "applied_torque":
             changed[:, np.abs(changed).max(axis=0).argmin()] *= 1e3
         columns[name] = changed
