@@ -153,10 +153,7 @@ _last: tuple[Model | None, Program | None] = None, None
 
 
 def residual_program(model: Model) -> Program:
-    """Return `RESIDUAL.program` of a model; second derivatives record it four times.
-
-    The last one is kept.
-    """
+    """Return `RESIDUAL.program` of a model; the last one is kept, because derivatives share it."""
     global _last
     known, program = _last
     if known is not model or program is None:

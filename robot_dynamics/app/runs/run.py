@@ -244,7 +244,8 @@ def simulate(
     with ThreadPoolExecutor(1, "plant") as other:  # compiled beside the law, on another core
         waiting = other.submit(simulated_plant)
         running = preparation.law(scenario) if law is None else law(scenario, believed)
-        if control.law_facts.holds_object and not isinstance(running, HoldsObject):
+        holds = isinstance(running, HoldsObject)
+        if law is not None and control.law_facts.holds_object and not holds:
             raise ArgumentError(
                 f"law: {type(running).__name__} holds no object, but control.law of "
                 f"{scenario.name!r} is {control.base_law!r}, whose arms hold one; expected a "
