@@ -14,7 +14,7 @@ from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.resume import Resumed, ResumeError, nearest_time
-from robot_dynamics.control.task.held_plan import PlanPart
+from robot_dynamics.control.task.held_plan import SEARCH_SHARE, PlanPart
 from robot_dynamics.control.task.phases import SETTLE_S, Now
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
@@ -36,6 +36,7 @@ class HeldLaw:
     Attributes:
         law: The law.
         weight: Weight of the object [N].
+        search_n: Force on a surface that is searched for [N].
         duration: Of the plan [s].
         tick: Control periods since it started.
         stood: Pose of the object at the start (7,), on its support.
@@ -43,6 +44,7 @@ class HeldLaw:
 
     def __init__(self, law: HybridLaw, weight: float) -> None:
         self.law, self.weight, self._plan, self.tick = law, weight, law.plan, 0
+        self.search_n = SEARCH_SHARE * weight
         self.stood, self.duration = law.plan.start, law.plan.duration
         self._stage, self.first = 0, law.plan
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))

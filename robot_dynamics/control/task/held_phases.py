@@ -16,6 +16,7 @@ from robot_dynamics.control.task.phases import SETTLE_S, Now, PhaseFailed, TaskP
 from robot_dynamics.control.task_settings import LiftSettings
 
 _WEIGH_S = 1.0  # in which the arms come to rest, and what they carry settles
+_PRESSES = 0.5  # share of the force of the search from which an object counts as standing
 _STANDS_M = 1e-3  # height up to which an object still stands on its support
 
 
@@ -263,6 +264,11 @@ class PutDown(HeldPhase):
             self._touched_s = np.inf
             if passed:
                 raise PhaseFailed(f"the object did not touch {self._on!r} where it is expected.")
+            return False
+        force = float(self.held.law.running.last.outputs.contact_force[self._normal])
+        if not force >= _PRESSES * self.held.search_n:
+            # An object that is lighter than modelled may come off again, and must not fall.
+            self._touched_s = np.inf
             return False
         self._touched_s = min(self._touched_s, now.time)
         return now.time >= self._touched_s + SETTLE_S

@@ -34,7 +34,6 @@ from robot_dynamics.errors import ArgumentError, UnknownNameError
 _REST_S = 0.1  # pause before and after the weight changes hands
 _FADE_S = 0.1  # in which `TouchPlan` lets the force fade before a surface is left
 _STANDS_M = 5e-3  # largest distance of a surface on which the object stands
-_SEARCH_SHARE = 0.1  # of the weight: force on a surface until it is found
 _BEYOND_M = 0.01  # way beyond its old place, within which an object that is put back must touch
 _BACK_SPEED = 0.03  # of its descent, on which it may touch at any time [m/s]
 _LOAD_S = 0.5  # time in which the support takes it back
@@ -42,6 +41,7 @@ _MOST_ROWS = 50_000  # that are computed beforehand
 _SAME_S = 1e-9  # difference of times that counts as none
 
 
+SEARCH_SHARE = 0.1  #: Of the weight: force on a surface until it is found.
 #: Begin and end of the parts of a plan that a phase follows [s].
 Parts = tuple[tuple[float, float], ...]
 
@@ -147,7 +147,7 @@ def plan_held(
             rest = add(SegmentSettings(_REST_S))
             transfer = add(SegmentSettings(2.0 * _REST_S + own.load_s))
             change = TouchForceSettings(transfer[0] + _REST_S, load, own.load_s)
-            seek = _SEARCH_SHARE * load
+            seek = SEARCH_SHARE * load
             touches.append(TouchSettings(own.on, search[0], force_n=seek, changes=(change,)))
             parts.append(((first, rest[1]), transfer))
         elif isinstance(own, WaitSettings):
@@ -174,7 +174,7 @@ def plan_back(
     down = _straight(weight / load * (lift.height_m + _BEYOND_M), _BACK_SPEED)
     first, last = down.duration_s + _REST_S, 3.0 * _REST_S + _LOAD_S
     change = TouchForceSettings(first + _REST_S, load, _LOAD_S)
-    touch = TouchSettings(standing, force_n=_SEARCH_SHARE * load, changes=(change,))
+    touch = TouchSettings(standing, force_n=SEARCH_SHARE * load, changes=(change,))
     reference = ReferenceSettings(
         (down, SegmentSettings(_REST_S + last)),
         (ForceStepSettings(0.0, squeeze_n=grasp.squeeze_n),),

@@ -303,6 +303,16 @@ def test_a_lifted_object_is_put_back(run, prepared):
 
 
 @pytest.mark.slow
+def test_a_lighter_object_is_not_pushed_onto_its_support(prepared):
+    """It comes off its support after the first touch; the weight changes hands when it is back."""
+    found = simulate(
+        SCENARIO, overrides=["plant.object_mass_scale=0.75"], preparation=prepared
+    ).report
+    assert found["phases"][-1]["name"] == "move"
+    assert 49.0 < found["put_down_force_max_n"] < 1.1 * 49.1
+
+
+@pytest.mark.slow
 def test_a_phase_has_a_time_limit():
     """After which the arms hold the object, as the default says."""
     own = [*FAST, "task.2.lift={height_m: 0.03, unload_s: 0.2}"]
