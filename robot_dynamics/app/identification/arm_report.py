@@ -52,7 +52,7 @@ class ArmIdentification(IdentificationReport):
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
-        found = [f"arm {name!r} was not identified: {why}." for name, why in self.excluded.items()]
+        found = [f"arm {name!r} was not identified: {why}" for name, why in self.excluded.items()]
         for name, (_, links) in self.arms.items():
             causes = "compliance, loads, torque constants"
             found += doubts(links.fit, f" of arm {name!r}", causes)

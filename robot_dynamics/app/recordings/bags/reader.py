@@ -30,10 +30,11 @@ from robot_dynamics.control.clock import SECOND, tick_of
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.wrist_sensors import SensorFrames
 
+_WRENCHES = "grasp_wrench"
 _METADATA = "metadata.yaml"
 _BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32
-_COMMANDS, _WRENCHES = "commanded_torque", "grasp_wrench"
+_COMMANDS = "commanded_torque"
 # Memory to read a bag: some for any, and for each byte of it, which can be compressed [bytes].
 _LEAST_MEMORY, _MEMORY_PER_BYTE = 2**29, 100
 

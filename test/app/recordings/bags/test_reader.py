@@ -44,7 +44,7 @@ def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=No
     """Return a bag as `ros2 bag record` would make it of the nodes' topics.
 
     What the plant alone knows is not in it; joint states come on two topics, and the recorder
-    starts when the run has begun. The left wrist sensor measures in a frame.
+    starts when the run has begun.
     """
     make, metadata = Messages(), {**short.metadata, "format": 1}
     joints = namespace + "left/joint_states", namespace + "right/joint_states"
