@@ -39,6 +39,7 @@ from robot_dynamics.identification.signals import Filters, IdentificationError
 
 _BIAS: Array = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
 _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
+_INDEPENDENT = 1e-9  # least size of an effect of internal forces, over the largest one
 #: Components of a wrench.
 WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 
@@ -48,7 +49,8 @@ class _Whitened(NamedTuple):
 
     Attributes:
         L: Factor of the covariance of the noise (N, n, n).
-        U: Orthonormal basis of the effects of internal forces (N, n, 6 (k - 1)).
+        U: Orthonormal basis of the effects of internal forces (N, n, c); columns beyond the rank
+            are zero.
         A: Regressor (N, n, p).
         y: Left side (N, n); NaN where a sample is missing.
     """
@@ -198,7 +200,8 @@ class HeldObject:
         rows -= U @ (np.swapaxes(U, 1, 2) @ rows)
         rows = filters.reduce(rows) / np.sqrt(filters.noise)
         rows = rows[np.isfinite(rows).all(axis=(1, 2))]
-        freedom = np.full(len(rows), float(rows.shape[1] - U.shape[2]))
+        eliminated = U.any(axis=1).sum(axis=1).max()  # less than all for arms of few joints
+        freedom = np.full(len(rows), float(rows.shape[1] - eliminated))
         return rows[..., :-1], rows[..., -1], freedom
 
     def _equations(self, motion: RecordedMotion, friction: Array) -> _Whitened:
@@ -222,7 +225,7 @@ class HeldObject:
         L: Any = np.linalg.cholesky(covariance)
         columns = np.linalg.solve(L, np.concatenate([A, B, y[..., None]], axis=2))
         p = len(self.names)
-        U, _ = np.linalg.qr(columns[..., p:-1])
+        U = _column_space(columns[..., p:-1])
         A, y = columns[..., :p], columns[..., -1]
         y[unknown], U[unknown] = np.nan, 0.0
         return _Whitened(L, U, A, y)
@@ -281,3 +284,10 @@ class HeldObject:
             y[:, na:] = motion.wrenches.reshape(count, -1)
             variance[:, na:] = np.tile(self._noise.wrench**2, self._k)
         return y, variance
+
+
+def _column_space(B: Array) -> Array:
+    """Return orthonormal bases (N, n, c) of matrices (N, n, m), zero beyond their ranks."""
+    U, s, _ = np.linalg.svd(B, full_matrices=False)
+    independent = s > _INDEPENDENT * s.max(axis=1, initial=0.0)[:, None]
+    return np.asarray(U * independent[:, None])

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from support.payloads import NOISE, carried, random_payload, record, study
 
 import robot_dynamics as rd
@@ -13,11 +14,20 @@ from robot_dynamics.app.command_line.main import main
 from robot_dynamics.app.identification.inputs import Input
 from robot_dynamics.app.identification.report_parts import doubts
 from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.description.world import Part, place
 from robot_dynamics.dynamics.inertial_parameters import is_physical
+from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.least_squares import Fit, solve
-from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
+from robot_dynamics.identification.motion import (
+    ArmKinematics,
+    Noise,
+    RecordedMotion,
+    parameters_in,
+)
 from robot_dynamics.identification.payload import nearest_physical
 from robot_dynamics.identification.signals import Filters, IdentificationError, without_outliers
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
 
 PERIOD = 0.004  # half the samples, for half the time
 MASS = 12.0
@@ -324,6 +334,61 @@ def test_tools_of_sensors_are_subtracted(arms, good):
         changed(good, grasp_wrench=wrenches), rd.load_scenario("lift_box", [tool]), use="wrenches"
     )
     assert found.payload.mass == pytest.approx(MASS, rel=2e-3)
+
+
+PLANAR = """<robot name="arm"><link name="base"/>
+  <link name="l1"><inertial><origin xyz="0 0 0.15"/><mass value="2"/>{inertia}</inertial></link>
+  <link name="l2"><inertial><origin xyz="0 0 0.15"/><mass value="1"/>{inertia}</inertial></link>
+  <link name="l3"><inertial><origin xyz="0 0 0.05"/><mass value="1"/>{inertia}</inertial></link>
+  {joints}
+</robot>"""
+HINGE = """<joint name="j{n}" type="revolute"><parent link="{parent}"/><child link="l{n}"/>
+  <origin xyz="0 0 {z}"/><axis xyz="0 1 0"/>
+  <limit lower="-3" upper="3" effort="100" velocity="5"/></joint>"""
+BOX = """<robot name="box">
+  <link name="box"><inertial><mass value="4"/>{inertia}</inertial></link>
+</robot>"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_arms_of_three_joints_weigh_by_their_torques():
+    """Internal forces that no torque bears are not eliminated: three of six equations are left."""
+    inertia = '<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/>'
+    hinges = zip((1, 2, 3), ("base", "l1", "l2"), (0, 0.4, 0.4), strict=True)
+    joints = "".join(HINGE.format(n=n, parent=parent, z=z) for n, parent, z in hinges)
+    arm = rd.load_description(PLANAR.format(inertia=inertia, joints=joints))
+    held = Part(rd.load_description(BOX.format(inertia=inertia)), carrier="floating")
+    sides = {"L_": -1.0, "R_": 1.0}
+    parts = [Part(arm, prefix, (0.5 * side, 0.0, 0.0)) for prefix, side in sides.items()]
+    grasps, arms = [], []
+    for prefix, side in sides.items():
+        grasp = np.eye(4)
+        grasp[:3, :3] = Rotation.from_rotvec([0.0, -0.5 * np.pi * side, 0.0]).as_matrix()
+        grasp[0, 3] = 0.2 * side
+        grasps.append(grasp)
+        posture = side * np.array([0.6, -1.2, -0.9])
+        arms.append(ArmGrasp(prefix, f"{prefix}l3", grasp, posture, 0.5))
+    system = grasp_system(place([*parts, held]).mechanism, "box", arms)
+    period, q = 0.01, [system.posture]
+    for t in period * np.arange(700):
+        turn = Rotation.from_rotvec([0.0, 0.35 * np.sin(2.3 * t), 0.0]).as_quat()
+        at = [0.08 * np.sin(3.0 * t), 0.0, 0.48 + 0.06 * np.sin(4.1 * t + 1.0)]
+        q.append(closed_configuration(system, np.array([*at, *turn]), q[-1])[system.q_index])
+    q = np.array(q[1:])
+    qd = np.gradient(q, period, axis=0)
+    qdd = np.gradient(qd, period, axis=0)
+    kinematics = ArmKinematics(system)
+    torque = kinematics.robot.inverse_dynamics(q, qd, qdd)
+    true = 1.25 * np.array([4.0, 0, 0, 0, 0.02, 0, 0.02, 0, 0, 0.02])
+    for i, (grasp, own) in enumerate(zip(grasps, kinematics.own, strict=True)):
+        tool = kinematics.of_tool(i, q, qd, qdd)
+        share = tool.Y @ (parameters_in(np.linalg.inv(grasp)) @ true) / 2.0
+        torque[:, own] += np.einsum("nji,nj->ni", tool.J, share)
+    motion = RecordedMotion(period, q, torque, None)
+    found = HeldObject(kinematics, grasps, Noise(torque=0.05), 5.0).identify([motion])
+    assert found.mass == pytest.approx(5.0, rel=5e-3)
+    assert found.fit.deviations[0] < 0.05
 
 
 @pytest.mark.slow
