@@ -140,7 +140,6 @@ def test_half_to_four_times_the_weight_counts_as_the_object():
             loop.tare(measured.q, part * (measured.wrenches + 98.1 * across * side))
 
 
-
 @pytest.mark.parametrize("wrong", [np.zeros((3, 6)), np.full((2, 6), np.nan)])
 def test_taring_by_no_measurement_is_refused(wrong):
     """Nothing is tared then."""
