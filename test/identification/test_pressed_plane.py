@@ -12,6 +12,7 @@ from support.payloads import NOISE, carried, record
 
 import robot_dynamics as rd
 from robot_dynamics.app.recordings.recording import Recording
+from robot_dynamics.app.scenarios.cell import pose_matrix
 from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.identification.motion import ArmKinematics
 from robot_dynamics.identification.pressed_plane import PressedPlaneEquations
@@ -146,8 +147,11 @@ def recordings_of(arms, motions, scenario):
 
 
 def test_a_surface_is_corrected_in_its_scenario(arms, tmp_path):
-    """Friction and stiffness are written; the place, which is as described, is not."""
-    motions, frame = pressing(arms, np.random.default_rng(3))
+    """Friction, stiffness and place are written."""
+    place = np.eye(4)
+    place[:3, :3] = Rotation.from_rotvec([0.01, -0.006, 0.0]).as_matrix()
+    place[2, 3] = 0.003
+    motions, frame = pressing(arms, np.random.default_rng(3), place=place)
     scenario = cell(frame)
     found = rd.identify(recordings_of(arms, motions, scenario), scenario, what="surfaces")
     assert not found.warnings
@@ -156,11 +160,15 @@ def test_a_surface_is_corrected_in_its_scenario(arms, tmp_path):
     assert values["friction"]["value"] == pytest.approx(MU, rel=0.01)
     assert "friction" in "".join(found.lines)
     assert found.plot(tmp_path / "r.png").exists()
-    [place] = found.write_scenario(tmp_path / "corrected.yaml", None)
-    [surface] = rd.load_scenario(place).cell.surfaces
+    [file] = found.write_scenario(tmp_path / "corrected.yaml", None)
+    [surface] = rd.load_scenario(file).cell.surfaces
     assert surface.friction == pytest.approx(MU, rel=0.01)
     assert surface.stiffness == pytest.approx(STIFFNESS, rel=0.02)
-    assert surface.xyz == scenario.cell.surfaces[0].xyz
+    touched = (arms.pose[:, :3, :3] @ POINT + arms.pose[:, :3, 3]).mean(axis=0)
+    true, corrected, before = (
+        (touched - one[:3, 3]) @ one[:3, 2] for one in (frame @ place, pose_matrix(surface), frame)
+    )
+    assert abs(corrected - true) < 3e-4 < 1e-3 < abs(before - true)
 
 
 def test_surfaces_that_are_not_pressed_are_refused(arms):

@@ -161,13 +161,15 @@ class SurfaceIdentification(IdentificationReport):
             mu, yields = values["friction"], values["compliance_m_per_n"]
             if mu is not None and _differs(mu):
                 changes[f"cell.surfaces.{at}.friction"] = round(mu["value"], 6)
-            if yields is not None and _differs(yields) and yields["value"] > 0.0:
+            single = surfaces[at].part.kind == "point"  # others yield with several points
+            if single and yields is not None and _differs(yields) and yields["value"] > 0.0:
                 changes[f"cell.surfaces.{at}.stiffness"] = round(1.0 / yields["value"], 3)
             least = np.array([_LEAST_PLACE, _LEAST_TILT, _LEAST_TILT])
             sure = np.maximum(SURE * plane.place.deviations[:3], least)
             if (np.abs(plane.place.values[:3]) > sure).any():
                 frame = pose_matrix(surfaces[at]) @ _moved(plane)
-                changes[f"cell.surfaces.{at}"] = pose_values(frame)
+                for key, value in pose_values(frame).items():
+                    changes[f"cell.surfaces.{at}.{key}"] = value
                 if self.plant is not None:
                     true = pose_matrix(self.plant.cell.surfaces[at])
                     if name in self.plant.plant.surface_error:
