@@ -396,7 +396,7 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
         try:
             plane = equations.identify(motions, row)
         except IdentificationError as error:
-            excluded[surface.name] = str(error)
+            excluded[surface.name] = str(error).rstrip(".")
             continue
         _require_explained(plane.force, f"surface {surface.name!r}")
         planes[surface.name] = plane
