@@ -9,7 +9,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -241,8 +241,10 @@ def simulate(
             return make_plant(scenario, true_system(scenario, believed))
         return make_plant(actual, true_system(actual))
 
-    with ThreadPoolExecutor(1, "plant") as other:  # compiled beside the law, on another core
-        waiting = other.submit(simulated_plant)
+    other = ThreadPoolExecutor(1, "plant")  # compiled beside the law, on another core
+    waiting = other.submit(simulated_plant)
+    other.shutdown(wait=False)
+    try:
         running = preparation.law(scenario) if law is None else law(scenario, believed)
         holds = isinstance(running, HoldsObject)
         if law is not None and control.law_facts.holds_object and not holds:
@@ -255,7 +257,10 @@ def simulate(
             scenario, believed, controller=own, allow_code=allow_code, law=running,
             clearances=preparation.clearances(scenario),
         )  # fmt: skip
-        simulated = waiting.result()
+    except Exception:  # but not Ctrl-C, which nothing delays
+        wait([waiting])  # the plant must not be made beside the next run
+        raise
+    simulated = waiting.result()
     ticks, start_tick = scenario.ticks(running.reference, duration), scenario.start_tick
     seen = PlantRecorder(simulated.scene, scenario, ticks)
     done = ControlRecorder(running, scenario, ticks)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scenario from its first to its last control period, in one process."""
 
+import threading
+
 import numpy as np
 import pytest
 from support.figures import require_that_figures_depend_on_columns
@@ -218,6 +220,27 @@ def test_planned_pushes_are_those_of_a_watcher():
     assert by_hand.report["state_hash"] == hashes[0] != hashes[1]
     with pytest.raises(RobotDynamicsError, match=r"plant\.pushes\[0\].*'bx'"):
         simulate("lift_box", overrides=["plant.pushes=[{link: bx}]"], duration=0.1)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ArgumentError])
+def test_an_interrupt_does_not_wait_for_the_plant(monkeypatch, kind):
+    """While the plant is made beside the law, Ctrl-C ends at once; a refusal waits for it."""
+    may_end, ended = threading.Event(), threading.Event()
+
+    def made(scenario, system):
+        may_end.wait(60.0)
+        ended.set()
+
+    def law(scenario, system):
+        if kind is not KeyboardInterrupt:
+            may_end.set()
+        raise kind("law")
+
+    monkeypatch.setattr("robot_dynamics.app.runs.run.make_plant", made)
+    with pytest.raises(kind):
+        simulate("lift_box", law=law)
+    assert ended.is_set() == (kind is not KeyboardInterrupt)
+    may_end.set()
 
 
 def test_a_watcher_sees_the_run_and_pushes():
