@@ -152,6 +152,8 @@ def _figures(recording: Recording) -> dict[str, Any]:
     joints = recording["joint_position"]
     moved = np.abs(joints - joints[:1])
     farthest = int(np.nan_to_num(moved, nan=-1.0).max(axis=0, initial=-1.0).argmax())
+    # Older recordings do not state the units.
+    units = recording.metadata.get("joint_units", ["rad or m"] * joints.shape[1])
     own_engine = recording.get("plant") == "engine"
     wall = recording.metadata.get("wall_time_s")
     return {
@@ -175,7 +177,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "squeeze_range_n": _range(recording, "internal_force"),
         "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
         "joint_motion_max": largest(moved),
-        "joint_motion_unit": recording.get("joint_units")[farthest],
+        "joint_motion_unit": units[farthest],
         "most_moved_joint": recording.get("joints")[farthest],
         "closure_error_max": largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),

@@ -238,6 +238,13 @@ def test_torques_are_compared_with_their_limits(recording):
     assert report_of(recording)["most_loaded_joint"] == joints[2]
 
 
+def test_older_recordings_have_no_joint_units(recording):
+    """The report does not state the unit of the largest motion of a joint."""
+    assert report_of(recording)["joint_motion_unit"] == "rad"
+    del recording.metadata["joint_units"]
+    assert report_of(recording)["joint_motion_unit"] == "rad or m"
+
+
 @pytest.mark.parametrize(
     ("commanded", "applied", "right"),
     [
