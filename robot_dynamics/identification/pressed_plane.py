@@ -7,9 +7,9 @@ The wrist sensors tell the force f of the plane on the object: in the axes of th
     f = m (a - g) + R b - sum over arms of R_i (w_i - tool_i)
 
 with the object's mass m and the sum b of the sensors' biases in its axes, which the samples
-without contact tell. The true normal
-is n = (e_y, -e_x, 1) for small rotations e of the plane, and N = n . f the pressing force. Where
-the object's point slides along d, with the part d' of d along the true plane, Coulomb's law is
+without contact tell. The true normal is n = (e_y, -e_x, 1) for small rotations e of the plane, and
+N = n . f the pressing force. Where the object's point slides along d, with the part d' of d along
+the true plane, Coulomb's law is
 
     d' . f + mu N = 0,    (n x d) . f = 0
 
@@ -119,12 +119,12 @@ class PressedPlaneEquations:
         self._wide = np.array(_WIDE)
         self._wide[6] *= self._object[0]
 
-    def identify(self, motions: list[RecordedMotion], touched: int) -> PressedPlane:
+    def identify(self, motions: list[RecordedMotion], touched: slice) -> PressedPlane:
         """Return the plane that explains motions of the object.
 
         Args:
             motions: Motions with wrenches, and with the surfaces that are touched.
-            touched: Column of this surface.
+            touched: Columns of this surface, of which a face has three.
 
         Raises:
             IdentificationError: If the object hardly presses the plane.
@@ -187,7 +187,7 @@ class PressedPlaneEquations:
             fits.append(fit)
         return fits[1], fits[0], x
 
-    def _samples(self, motion: RecordedMotion, touched: int) -> dict[str, Any]:
+    def _samples(self, motion: RecordedMotion, touched: slice) -> dict[str, Any]:
         """Return the quantities of the equations that do not depend on the unknowns."""
         kinematics, k = self._kinematics, len(self._tools)
         filters = Filters(motion.period, self._cutoff)
@@ -218,11 +218,12 @@ class PressedPlaneEquations:
         others = np.delete(pressed, touched, axis=1).any(axis=1)
         others = binary_dilation(others, iterations=near)
         air = ~binary_dilation(pressed.any(axis=1), iterations=near)
-        known = np.asarray(~unknown & np.isfinite(measured).all(axis=1))
+        sensed = np.concatenate([measured, motion.touched], axis=1)
+        known = np.asarray(~unknown & np.isfinite(sensed).all(axis=1))
         return {
             "needed": needed, "measured": measured, "place": place, "velocity": velocity,
             "effect": effect, "bias": bias, "air": air & known,
-            "touched": pressed[:, touched] & ~others & known,
+            "touched": pressed[:, touched].all(axis=1) & ~others & known,
         }  # fmt: skip
 
     def _rows(

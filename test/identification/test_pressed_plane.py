@@ -88,7 +88,7 @@ def test_a_plane_is_found_within_its_deviations(arms):
     place[:3, :3] = Rotation.from_rotvec([0.01, -0.006, 0.0]).as_matrix()
     place[2, 3] = 0.003
     motions, frame = pressing(arms, rng, mass=12.0, bias=8.0, place=place)
-    found = equations(arms, frame).identify(motions, 0)
+    found = equations(arms, frame).identify(motions, slice(0, 1))
     values = np.concatenate([found.force.values[[0, 3]], found.place.values[:4]])
     deviations = np.concatenate([found.force.deviations[[0, 3]], found.place.deviations[:4]])
     true = np.array([MU, 12.0, 0.003, 0.01, -0.006, 1.0 / STIFFNESS])
@@ -99,12 +99,27 @@ def test_a_plane_is_found_within_its_deviations(arms):
     assert found.held_out[1] < 3.0 < 0.1 * found.held_out[0]
 
 
+def test_a_face_presses_like_a_point(arms):
+    """All three rows of the surface are touched, and none is of another surface."""
+    motions, frame = pressing(arms, np.random.default_rng(0))
+    point = equations(arms, frame).identify(motions, slice(0, 1))
+    motions = [replace(one, touched=np.repeat(one.touched, 3, axis=1)) for one in motions]
+    face = equations(arms, frame).identify(motions, slice(0, 3))
+    assert face.force.values == pytest.approx(point.force.values, abs=1e-12)
+    with pytest.raises(IdentificationError, match="presses it in 0 instants"):
+        equations(arms, frame).identify(motions, slice(0, 2))
+    # Without its law, the controller does not tell whether the object touches.
+    motions[1].touched[:] = np.nan
+    with pytest.raises(IdentificationError, match="presses it in 0 instants"):
+        equations(arms, frame).identify(motions, slice(0, 3))
+
+
 def test_deviations_of_planes_hold(arms):
     """Of noisy recordings, 68 and 95 % are within one and 1.96 deviations."""
     scores, rng = [], np.random.default_rng(1)
     for _ in range(8):
         motions, frame = pressing(arms, rng)
-        found = equations(arms, frame).identify(motions, 0)
+        found = equations(arms, frame).identify(motions, slice(0, 1))
         scores.append((found.force.values[0] - MU) / found.force.deviations[0])
         errors = found.place.values[:4] - [0.0, 0.0, 0.0, 1.0 / STIFFNESS]
         scores += [*(errors / found.place.deviations[:4])]
@@ -183,6 +198,10 @@ def test_surfaces_that_are_not_pressed_are_refused(arms):
     without = {name: on[name] for name in ("tick", "joint_position", "grasp_wrench")}
     with pytest.raises(IdentificationError, match="no column 'touched'"):
         rd.identify(Recording(without, on.metadata), scenario, what="surfaces")
+    for one in (air, on):
+        one.columns["touched"] = np.zeros((len(one), 0))
+    with pytest.raises(IdentificationError, match=r"has 0 values in a row; expected 1, by"):
+        rd.identify([air, on], scenario, what="surfaces")
     with pytest.raises(IdentificationError, match="the scenario has no surface"):
         rd.identify(air, rd.load_scenario("lift_box"), what="surfaces")
 

@@ -378,9 +378,18 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
     inputs = inputs_of(recordings, cell, "wrenches", touching=True)
     motions = [one.motion for one in inputs]
     planes: dict[str, PressedPlane] = {}
-    excluded, first = {}, 0
-    for surface in cell.scenario.cell.surfaces:
-        row, first = first, first + surface.rows
+    excluded, count = {}, 0
+    surfaces = cell.scenario.cell.surfaces
+    for one in motions:
+        width = 0 if one.touched is None else one.touched.shape[1]
+        if width != (expected := sum(surface.rows for surface in surfaces)):
+            raise IdentificationError(
+                f"the column 'touched' of a recording has {width} values in a row; expected "
+                f"{expected}, by the surfaces of the scenario."
+            )
+    for surface in surfaces:
+        rows = slice(count, count + surface.rows)
+        count = rows.stop
         if surface.kind != "plane":
             excluded[surface.name] = f"it is a {surface.kind}, expected a plane"
             continue
@@ -394,7 +403,7 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
             cutoff,
         )
         try:
-            plane = equations.identify(motions, row)
+            plane = equations.identify(motions, rows)
         except IdentificationError as error:
             excluded[surface.name] = str(error).rstrip(".")
             continue

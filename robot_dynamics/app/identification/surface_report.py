@@ -162,7 +162,7 @@ class SurfaceIdentification(IdentificationReport):
             if mu is not None and _differs(mu):
                 changes[f"cell.surfaces.{at}.friction"] = round(mu["value"], 6)
             single = surfaces[at].part.kind == "point"  # others yield with several points
-            if single and yields is not None and _differs(yields) and yields["value"] > 0.0:
+            if single and yields is not None and _differs(yields) and _yields(yields):
                 changes[f"cell.surfaces.{at}.stiffness"] = round(1.0 / yields["value"], 3)
             least = np.array([_LEAST_PLACE, _LEAST_TILT, _LEAST_TILT])
             sure = np.maximum(SURE * plane.place.deviations[:3], least)
@@ -204,7 +204,7 @@ class SurfaceIdentification(IdentificationReport):
                 found[key] = None
                 hidden.append(what)
         yields = found["compliance_m_per_n"]
-        if yields is not None and yields["value"] < _YIELDS * yields["standard_deviation"]:
+        if yields is not None and not _yields(yields):
             least = max(yields["value"], 0.0) + 2.0 * yields["standard_deviation"]
             hidden.append(f"stiffness, which is at least {1e-3 / least:.3g} kN/m")
         return {
@@ -229,6 +229,11 @@ def _moved(plane: PressedPlane) -> Array:
     found[:3, :3] = Rotation.from_rotvec([ex, ey, 0.0]).as_matrix()
     found[2, 3] = c
     return found
+
+
+def _yields(compliance: dict[str, float]) -> bool:
+    """Return whether a surface yields beyond the deviation of its compliance."""
+    return compliance["value"] >= _YIELDS * compliance["standard_deviation"]
 
 
 def _differs(one: dict[str, float]) -> bool:
