@@ -12,7 +12,7 @@ from support.payloads import NOISE, carried, record
 
 import robot_dynamics as rd
 from robot_dynamics.app.recordings.recording import Recording
-from robot_dynamics.app.scenarios.cell import pose_matrix
+from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
 from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.identification.motion import ArmKinematics
 from robot_dynamics.identification.pressed_plane import PressedPlaneEquations
@@ -204,6 +204,20 @@ def test_surfaces_that_are_not_pressed_are_refused(arms):
         rd.identify([air, on], scenario, what="surfaces")
     with pytest.raises(IdentificationError, match="the scenario has no surface"):
         rd.identify(air, rd.load_scenario("lift_box"), what="surfaces")
+
+
+@pytest.mark.parametrize("what", ["surfaces", "frames"])
+def test_a_jointed_object_is_refused(what):
+    """Its parts move, so that it has no single mass and pose."""
+    scenario = rd.load_scenario("fold")
+    metadata = {
+        "scenario": scenario.name,
+        "joints": list(build_system(scenario).joint_names),
+        "period_s": scenario.control.period,
+    }
+    recording = Recording({"tick": np.zeros(1)}, metadata)
+    with pytest.raises(IdentificationError, match="the object has a joint; expected a rigid"):
+        rd.identify(recording, scenario, what=what)
 
 
 @pytest.mark.slow

@@ -353,8 +353,7 @@ def _moving_arms(cell: Cell, inputs: list[Input]) -> tuple[list[Arm], dict[str, 
 
 def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
     recordings, cell, noise = given.recordings, given.cell, given.noise
-    if cell.system.object_loop_joint is not None:
-        raise IdentificationError("the object has a joint; expected a rigid object.")
+    _require_rigid(cell)
     inputs = inputs_of(recordings, cell, "positions", allowed=(_FAR, _FAR_TURNED))
     links = [
         {part.prefix + link.name for link in part.description.mechanism.links}
@@ -375,6 +374,7 @@ def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
 
 def _surfaces(given: _Given) -> SurfaceIdentification:
     recordings, cell, _, noise, cutoff, _ = given
+    _require_rigid(cell)
     inputs = inputs_of(recordings, cell, "wrenches", touching=True)
     motions = [one.motion for one in inputs]
     planes: dict[str, PressedPlane] = {}
@@ -413,6 +413,11 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
         reasons = " and ".join(f"surface {name!r}: {why}" for name, why in excluded.items())
         raise IdentificationError(f"{reasons or 'the scenario has no surface, expected a plane'}.")
     return SurfaceIdentification(cell, planes, inputs, excluded, _plant_of(recordings[0]))
+
+
+def _require_rigid(cell: Cell) -> None:
+    if cell.system.object_loop_joint is not None:
+        raise IdentificationError("the object has a joint; expected a rigid object.")
 
 
 def _plant_of(recording: Recording) -> Scenario | None:
