@@ -375,6 +375,8 @@ def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
 
 def _surfaces(given: _Given) -> SurfaceIdentification:
     recordings, cell, _, noise, cutoff, _ = given
+    if not cell.scenario.cell.surfaces:
+        raise IdentificationError(f"{cell.scenario.name!r} has no surface; expected a plane.")
     inputs = inputs_of(recordings, cell, "wrenches", touching=True)
     motions = [one.motion for one in inputs]
     planes: dict[str, PressedPlane] = {}
@@ -402,7 +404,7 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
         planes[surface.name] = plane
     if not planes:
         reasons = " and ".join(f"surface {name!r}: {why}" for name, why in excluded.items())
-        raise IdentificationError(f"{reasons or 'the scenario has no surface, expected a plane'}.")
+        raise IdentificationError(f"{reasons}.")
     return SurfaceIdentification(cell, planes, inputs, excluded, _plant_of(recordings[0]))
 
 
