@@ -186,7 +186,9 @@ def test_surfaces_that_are_not_pressed_are_refused(arms):
     with pytest.raises(IdentificationError, match="'lift_box' has no surface; expected a plane"):
         rd.identify(air, rd.load_scenario("lift_box"), what="surfaces")
     wider = {**without, "touched": np.repeat(on["touched"], 2, axis=1)}
-    with pytest.raises(IdentificationError, match=r"'touched' has 2 numbers .* 1, of all surfaces"):
+    with pytest.raises(
+        IdentificationError, match=r"'touched' has 2 numbers .* 1, of all surfaces"
+    ):
         rd.identify(Recording(wider, on.metadata), scenario, what="surfaces")
 
 
