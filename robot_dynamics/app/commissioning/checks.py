@@ -118,7 +118,7 @@ def _start_of(scenario: Scenario, system: GraspSystem, q: Array, i: int) -> Cell
         return failed(f"{found}; the sign of {names} is reversed", "reverse it in the driver")
     return failed(
         f"{found}: it is at {seen[worst]:.4g} {unit}",
-        "move the arm home, or correct `home`, or calibrate the joint",
+        "move the arm home, or correct `home` or `posture`, or calibrate the joint",
     )
 
 

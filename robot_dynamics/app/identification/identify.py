@@ -375,19 +375,13 @@ def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
 def _surfaces(given: _Given) -> SurfaceIdentification:
     recordings, cell, _, noise, cutoff, _ = given
     _require_rigid(cell)
+    if not cell.scenario.cell.surfaces:
+        raise IdentificationError(f"{cell.scenario.name!r} has no surface; expected a plane.")
     inputs = inputs_of(recordings, cell, "wrenches", touching=True)
     motions = [one.motion for one in inputs]
     planes: dict[str, PressedPlane] = {}
     excluded, count = {}, 0
-    surfaces = cell.scenario.cell.surfaces
-    for one in motions:
-        width = 0 if one.touched is None else one.touched.shape[1]
-        if width != (expected := sum(surface.rows for surface in surfaces)):
-            raise IdentificationError(
-                f"the column 'touched' of a recording has {width} values in a row; expected "
-                f"{expected}, by the surfaces of the scenario."
-            )
-    for surface in surfaces:
+    for surface in cell.scenario.cell.surfaces:
         rows = slice(count, count + surface.rows)
         count = rows.stop
         if surface.kind != "plane":
@@ -411,7 +405,7 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
         planes[surface.name] = plane
     if not planes:
         reasons = " and ".join(f"surface {name!r}: {why}" for name, why in excluded.items())
-        raise IdentificationError(f"{reasons or 'the scenario has no surface, expected a plane'}.")
+        raise IdentificationError(f"{reasons}.")
     return SurfaceIdentification(cell, planes, inputs, excluded, _plant_of(recordings[0]))
 
 

@@ -154,8 +154,8 @@ def input_of(
                 "the recording has no column 'touched'; expected one of a controller that presses "
                 "the object on a surface."
             )
-        width = np.asarray(recording["touched"]).reshape(len(recording), -1).shape[1]
-        touched = _column(recording, "touched", width)
+        rows = sum(surface.rows for surface in cell.scenario.cell.surfaces)
+        touched = _column(recording, "touched", rows, "surfaces")
     used = samples_of(recording, held=held, touching=touching)
     if not used.any():
         raise IdentificationError(
@@ -231,7 +231,7 @@ def inputs_of(
     return found
 
 
-def _column(recording: Recording, name: str, width: int) -> Array:
+def _column(recording: Recording, name: str, width: int, of: str = "arms") -> Array:
     if name not in recording:
         raise IdentificationError(
             f"the recording has no column {name!r}; expected one of the plant, of the controller, "
@@ -241,7 +241,7 @@ def _column(recording: Recording, name: str, width: int) -> Array:
     if values.ndim != 2 or values.shape[1] != width:
         shape = values.shape[1:] or (1,)
         raise IdentificationError(
-            f"column {name!r} has {shape[0]} numbers a sample; expected {width}, of all arms."
+            f"column {name!r} has {shape[0]} numbers a sample; expected {width}, of all {of}."
         )
     return values
 
