@@ -240,17 +240,44 @@ class PutDown(HeldPhase):
     ) -> None:
         super().__init__(name, held, parts, limit_s)
         self._on, self._normal, self._touched_s = on, normal, np.inf
+        self._weighs, self._weighed_s = False, 0.0
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
         self.held.tare()
         super().begin(now)
+        self._touched_s, self._weighs = np.inf, False
+
+    def advance(self, now: Now) -> bool:
+        """See `TaskPhase`."""
+        if self._weighs:
+            if now.time < self._weighed_s:
+                return False
+            self._weighs = False
+            self.held.tare()
+            self._descend(now)
+        return super().advance(now)
+
+    def resume(self, now: Now) -> None:
+        """See `HeldPhase`; a new controller does not know the weight yet, so it weighs at rest."""
+        super().resume(now)
+        self.held.follow(self._plans[0].still(0.0).moved_to(self._resumed.start))
         self._touched_s = np.inf
+        self._weigh(now)
 
     def go_on(self, now: Now) -> None:
         """See `HeldPhase`; the support that has taken the weight keeps it."""
-        if self._at == 0:
+        if self._at == 0 and not self._weighs:
             super().go_on(now)
+
+    def _weigh(self, now: Now) -> None:
+        """Begin to weigh the object, which comes to rest; `_descend` follows."""
+        self._weighs, self._weighed_s = True, now.time + _WEIGH_S
+
+    def _descend(self, now: Now) -> None:
+        """Begin the descent after weighing."""
+        self._since, self._followed = now.time, self._resumed
+        self.held.follow(self._resumed)
 
     @property
     def touching(self) -> bool:
@@ -298,24 +325,20 @@ class PutBack(PutDown):
         self._touched_s = np.inf
         risen = self.held.law.running.last.pose[:3] - self.held.stood[:3]
         self._stands = self.touching or float(np.linalg.norm(risen)) <= _STANDS_M
-        self._weighed_s = now.time + _WEIGH_S
-        self._at, self._weighs = 0, not self._stands
-        if self._weighs:
+        self._at, self._weighs = 0, False
+        if not self._stands:  # what the arms carry may have changed a moment ago
             self.held.law.hold(self.held.tick)
+            self._weigh(now)
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
-        if self._stands:
-            return True
-        if self._weighs:  # what the arms carry may have changed a moment ago
-            if now.time < self._weighed_s:
-                return False
-            self._weighs = False
-            self.held.tare()
-            self._follow(0, now)
-        return super().advance(now)
+        return self._stands or super().advance(now)
 
     def go_on(self, now: Now) -> None:
         """See `HeldPhase`."""
-        if not (self._stands or self._weighs):
+        if not self._stands:
             super().go_on(now)
+
+    def _descend(self, now: Now) -> None:
+        """See `PutDown`."""
+        self._follow(0, now)

@@ -74,6 +74,11 @@ class Cell:
     def place(self):
         return self.plant.truth().object_pose[:3].copy()
 
+    @property
+    def table_force(self):
+        """Return the true force of the table on the object [N]."""
+        return sum(surface.force[2] for surface in self.plant.contacts()[2:])
+
     def is_at_rest(self):
         """Return whether nothing moves for a while."""
         before = self.place
@@ -208,8 +213,11 @@ def a_new_controller_goes_on_in_the_phase_it_is_told(cell):
     loop.safety.depart_from(cell.torques[-1])
     cell.start("resume")
     assert loop.beginning.startswith("the task goes on in phase 6, put_down: the object moves by")
-    cell.run(SCENARIO.control.start.ramp_s + 0.4)
+    height = cell.place[2]
+    cell.run(SCENARIO.control.start.ramp_s + 0.9)  # it weighs the object, at rest
     assert law.holds_object
+    assert cell.place[2] == pytest.approx(height, abs=3e-3)  # lighter than modelled
+    cell.run(0.6)
 
 
 def a_task_aborts_and_resumes_in_the_air(cell):
@@ -242,6 +250,7 @@ def a_task_aborts_and_resumes_in_the_air(cell):
     # A touch alone does not mean that the support bears the weight: a bias looks alike.
     assert touched[-1] == (True, False)
     assert {(False, True), (True, True), (True, False)} == set(touched)
+    assert cell.table_force == pytest.approx(5.0 * 9.81, abs=1.0)
     cell.run_to("move")
     cell.run(1.5)
     assert (law.state, law.failure, loop.safety.faults) == ("done", "", ())
