@@ -68,7 +68,7 @@ class RunOutputs:
                 require_suffix(file)
             if self.plots:
                 self._check_plot(plot)
-        except RobotDynamicsError:
+        except (RobotDynamicsError, KeyboardInterrupt):
             self._remove_folders()
             raise
 

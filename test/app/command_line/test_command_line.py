@@ -451,6 +451,18 @@ def test_a_folder_gets_everything(tmp_path):
         assert outputs.recording == place / "recording.npz"
 
 
+def test_an_interrupt_before_a_run_leaves_no_empty_folder(tmp_path, monkeypatch):
+    """Ctrl-C while the figure's library is imported removes the folder."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunOutputs, "_check_plot", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        RunOutputs(tmp_path / "a" / "b", None, None)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_run_that_fails_leaves_no_empty_folder(tmp_path, capsys):
     """Folders that were made are taken away again; those that were there stay."""
     with pytest.raises(KeyboardInterrupt), RunOutputs(tmp_path / "a", None, None):
