@@ -498,8 +498,9 @@ class SafetySettings:
             as a share of the object's weight.
         wrench_warning_n: Least residual for a warning, also for light objects [N].
         wrench_residual_s: Smoothing time of the residual [s].
-        tracking_limit_m: Distance of the object from its reference at which control ends [m].
-        tracking_limit_rad: The same for its orientation [rad].
+        tracking_limit_m: Distance of the object from its reference at which control ends [m]; in a
+            task also of prismatic joints of free arms, at which the phase fails.
+        tracking_limit_rad: The same for its orientation and for revolute joints [rad].
         tilt_limit_deg: Largest tilt of a soft finger, the angle between its z axis and that of its
             grasp: on the reference, while control runs, and in the figures of a run [degrees].
         least_task_scale: Scale of the task, or of the change of torques, that limits must leave.

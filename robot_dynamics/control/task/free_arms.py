@@ -22,6 +22,7 @@ from robot_dynamics.control.task.phases import PhaseFailed
 from robot_dynamics.control.torque_limits import friction_at
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
+from robot_dynamics.wording import apart
 
 _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
 _FADE_S = 0.2  # in which what a law before has left in the torque fades
@@ -35,7 +36,7 @@ class FreeArms:
     Args:
         system: Arms and object; arms without internal closed chains.
         control: Rate, delay, friction; the bandwidth and damping of the servo are of `object`.
-        safety: Limits of torque and of its rate.
+        safety: Limits of torque, of its rate, and of tracking errors.
 
     Attributes:
         q: Reference of the arm joints (na,).
@@ -65,6 +66,8 @@ class FreeArms:
         self._friction = control.friction
         self.effort = safety.effort_fraction * system.limits["effort"]
         self._largest_change = safety.torque_rate * control.period
+        limits = {"rad": safety.tracking_limit_rad, "m": safety.tracking_limit_m}
+        self._largest_error = np.array([limits[unit] for unit in system.joint_units])
         self._ahead = (control.command_delay_periods + 0.5) * control.period
         self.pace = 1.0, 0.0
         self._tools = [arm.tool for arm in system.arms]
@@ -103,6 +106,22 @@ class FreeArms:
         """Set the reference to positions, velocities and accelerations (na,) at full pace."""
         pace, second = self.pace
         self.q, self.qd, self._qdd = q, pace * qd, pace**2 * qdd + second * qd
+
+    def require_tracking(self, q: Array) -> None:
+        """Require that joints at measured positions `q` (na,) follow the reference.
+
+        Raises:
+            PhaseFailed: With the joint, its tracking error and the limit.
+        """
+        error, most = np.abs(q - self.q), self._largest_error
+        if not (error <= most).all():
+            j = int(np.argmax(error / most))
+            found, allowed = apart(float(error[j]), float(most[j]))
+            unit = self.system.joint_units[j]
+            raise PhaseFailed(
+                f"joint {self.system.joint_names[j]!r} is {found} {unit} from its reference, "
+                f"expected at most {allowed} {unit}: it does not follow."
+            )
 
     def begin_lines(self) -> None:
         """Begin straight lines along the tools' z axes, from the reference's present poses."""

@@ -211,6 +211,8 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
                 self._tare_free_tools()
             try:
                 self._keep_pace(now)
+                if self._running is None:
+                    self._arms.require_tracking(q)
                 self._advance(tick, now)
             except PhaseFailed as reason:
                 self._fail(tick, now, str(reason))

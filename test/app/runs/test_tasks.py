@@ -279,6 +279,24 @@ def test_a_task_does_not_need_every_control_period(prepared):
     assert "because control periods are lost, expected at most 2 times" in law.failure
 
 
+@pytest.mark.parametrize(
+    ("error", "failure", "phase"),
+    [
+        (0.199, "", "approach"),
+        (0.201, "phase 1, approach: joint 'left_joint4' is 0.201 rad", "retreat: release"),
+    ],
+)
+def test_a_free_joint_that_does_not_follow_ends_its_phase(prepared, error, failure, phase):
+    """In the stated safe end, which begins where the joints are."""
+    law, still = prepared.law(SCENARIO), np.zeros(14)
+    law.start(np.array(HOME), still)
+    q = np.array(HOME)
+    q[3] += error
+    law.update(SCENARIO.control.ramp_ticks, q, still, np.zeros((2, 6)))
+    assert law.failure[: len(failure) or None] == failure
+    assert law.phases[law.phase] == phase
+
+
 def test_a_task_that_is_cut_short_is_not_good(prepared):
     """Whatever thresholds it meets; the sentence names the running phase."""
     found = simulate(SCENARIO, duration=0.1, preparation=prepared)

@@ -162,6 +162,22 @@ def test_torques_keep_their_limits(arms):
     assert np.abs(np.diff(sent, axis=0)).max() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_free_joints_follow_their_reference(arms, sign):
+    """Up to `safety.tracking_limit_rad`; a joint without a position does not follow."""
+    q = SCENARIO.home.copy()
+    arms.begin(q, arms.support(q))
+    q[3] += sign * 0.199
+    arms.require_tracking(q)
+    q[3] = SCENARIO.home[3] + sign * 0.201
+    said = "joint 'left_joint4' is 0.201 rad from its reference, expected at most 0.2 rad"
+    with pytest.raises(PhaseFailed, match=said):
+        arms.require_tracking(q)
+    q[3] = np.nan
+    with pytest.raises(PhaseFailed, match="joint 'left_joint4' is nan rad"):
+        arms.require_tracking(q)
+
+
 def test_closed_grippers_open_at_the_next_start():
     """A reset knows the last commands: grippers of a task that ended early are still closed."""
     sent = []
