@@ -85,14 +85,11 @@ class ArmIdentification(IdentificationReport):
     @property
     def json(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {
-            "scenario": self.cell.scenario.name,
-            "torques": self.inputs[0].torques,
-            "duration_s": sum(one.seconds for one in self.inputs),
-            "arms": {name: _json_of(*one) for name, one in self.arms.items()},
-            "outliers": sum(one.outliers for one in self.inputs),
-            "warnings": self.warnings,
-        }
+        return self.document(
+            self.inputs,
+            torques=self.inputs[0].torques,
+            arms={name: _json_of(*one) for name, one in self.arms.items()},
+        )
 
     @property
     def lines(self) -> list[str]:

@@ -66,13 +66,8 @@ class DriveIdentification(IdentificationReport):
     @property
     def json(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {
-            "scenario": self.cell.scenario.name,
-            "duration_s": sum(one.seconds for one in self.inputs),
-            "arms": {name: self._json_of(name) for name in self.arms},
-            "outliers": sum(one.outliers for one in self.inputs),
-            "warnings": self.warnings,
-        }
+        arms = {name: self._json_of(name) for name in self.arms}
+        return self.document(self.inputs, arms=arms)
 
     @property
     def lines(self) -> list[str]:

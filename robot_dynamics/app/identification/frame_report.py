@@ -100,27 +100,24 @@ class FrameIdentification(IdentificationReport):
             arm.name: pose_values(pose)
             for arm, pose in zip(scenario.cell.arms, frames.grasps, strict=True)
         }
-        return {
-            "scenario": scenario.name,
-            "duration_s": sum(one.seconds for one in self.inputs),
-            "changes": {
+        return self.document(
+            self.inputs,
+            changes={
                 name: entry(x, d, 0.0)
                 for name, x, d in zip(fit.names, fit.values, fit.deviations, strict=True)
             },
-            "bases": robots,
-            "grasps": grasps,
-            "gauge": self.gauge,
-            "combinations": frames.combinations,
-            "not_observable": frames.hidden,
-            "largest_gap_m": {
+            bases=robots,
+            grasps=grasps,
+            gauge=self.gauge,
+            combinations=frames.combinations,
+            not_observable=frames.hidden,
+            largest_gap_m={
                 "before": float(frames.gaps[0].max()),
                 "after": float(frames.gaps[1].max()),
             },
             **quality(fit),
-            "outliers": sum(one.outliers for one in self.inputs),
-            "held_out_residual": {"before": frames.held_out[0], "after": frames.held_out[1]},
-            "warnings": self.warnings,
-        }
+            held_out_residual={"before": frames.held_out[0], "after": frames.held_out[1]},
+        )
 
     @property
     def lines(self) -> list[str]:

@@ -87,30 +87,27 @@ class PayloadIdentification(IdentificationReport):
         before = about_center(self.equations.prior)
 
         found = [entry(*row) for row in zip(values, deviations, before, strict=True)]
-        return {
-            "scenario": self.cell.scenario.name,
-            "source": self.source,
-            "torques": self.inputs[0].torques,
-            "duration_s": sum(one.seconds for one in self.inputs),
-            "mass_kg": found[0],
-            "center_m": found[1:4],
-            "inertia_about_center_kgm2": dict(zip(INERTIA, found[4:], strict=True)),
-            "physically_constrained": self.payload.constrained,
-            "nuisance": {
+        return self.document(
+            self.inputs,
+            source=self.source,
+            torques=self.inputs[0].torques,
+            mass_kg=found[0],
+            center_m=found[1:4],
+            inertia_about_center_kgm2=dict(zip(INERTIA, found[4:], strict=True)),
+            physically_constrained=self.payload.constrained,
+            nuisance={
                 name: {"value": float(x), "standard_deviation": float(s)}
                 for name, x, s in list(zip(fit.names, fit.values, fit.deviations, strict=True))[
                     PER_BODY:
                 ]
             },
-            "not_observable": list(fit.unobserved),
+            not_observable=list(fit.unobserved),
             **quality(fit),
-            "outliers": sum(one.outliers for one in self.inputs),
-            "held_out_residual": {
+            held_out_residual={
                 "before": self.payload.held_out[0],
                 "after": self.payload.held_out[1],
             },
-            "warnings": self.warnings,
-        }
+        )
 
     @property
     def lines(self) -> list[str]:

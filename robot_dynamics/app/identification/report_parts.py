@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robot_dynamics.app.identification.corrected_scenario import extended_file, write_corrected
-from robot_dynamics.app.identification.inputs import Cell
+from robot_dynamics.app.identification.inputs import Cell, Input
 from robot_dynamics.app.identification.urdf_values import UrdfText
 from robot_dynamics.app.output_files import OutputError, write_json
 from robot_dynamics.identification.least_squares import Fit
@@ -76,6 +77,16 @@ class IdentificationReport(ABC):
         Raises:
             IdentificationError: If there is nothing to correct, or a scenario cannot correct it.
         """
+
+    def document(self, inputs: Sequence[Input], **values: Any) -> dict[str, Any]:
+        """Return `json`: values of its own, and what every report states of its samples."""
+        return {
+            "scenario": self.cell.scenario.name,
+            "duration_s": sum(one.seconds for one in inputs),
+            **values,
+            "outliers": sum(one.outliers for one in inputs),
+            "warnings": self.warnings,
+        }
 
     def write_report(self, path: str | Path) -> Path:
         """Write the result as JSON."""

@@ -88,13 +88,8 @@ class SurfaceIdentification(IdentificationReport):
     @property
     def json(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {
-            "scenario": self.cell.scenario.name,
-            "duration_s": sum(one.seconds for one in self.inputs),
-            "surfaces": {name: self._json_of(name) for name in self.planes},
-            "outliers": sum(one.outliers for one in self.inputs),
-            "warnings": self.warnings,
-        }
+        surfaces = {name: self._json_of(name) for name in self.planes}
+        return self.document(self.inputs, surfaces=surfaces)
 
     @property
     def lines(self) -> list[str]:
