@@ -77,7 +77,7 @@ class JointLimits:
 
 
 class Polynomials(NamedTuple):
-    """Polynomials of time, one after the other. `scipy.interpolate` delays every start of control.
+    """Polynomials of time, one after the other; importing SciPy's `PPoly` would delay every start.
 
     Attributes:
         times: Times at which they begin, and the end of the last one (N + 1,) [s].
