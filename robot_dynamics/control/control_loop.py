@@ -358,6 +358,19 @@ class ControlLoop:
             return None
         return np.array([stream.values for stream in self.wrenches.values()])
 
+    def _grasp_wrenches(self, q: Array, measured: Array | None) -> Array | None:
+        """Return the grasp wrenches (k, 6) of a measurement; None if they are unknown.
+
+        Positions are unchecked: if loops of an arm do not close there, its data are false. The
+        check of the measurement finds that, and must see the other arms.
+        """
+        if measured is None:
+            return None
+        try:
+            return self.wrist_sensors.grasp_wrenches(q, measured)
+        except RobotDynamicsError:
+            return None
+
     def _try_step(self) -> float:
         """Return the time that a step of the law takes [s].
 
@@ -684,8 +697,7 @@ class ControlLoop:
         try:
             if not safety.wrenches_usable:
                 wrenches = None
-            if wrenches is not None:
-                wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
+            wrenches = self._grasp_wrenches(q, wrenches)
             if safety.observe(now, q, qd, wrenches, sampled):
                 step, torque = self._run_law(now, tick - (self.began or 0), q, qd, wrenches)
             else:
@@ -792,8 +804,7 @@ class ControlLoop:
         self.joint_states.now = now
         wrenches = self._wrenches_seen() if self.safety.wrenches_usable else None
         q, qd = self.joint_states.state()
-        if wrenches is not None:
-            wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
+        wrenches = self._grasp_wrenches(q, wrenches)
         self.safety.observe(now, q, qd, wrenches, self.joint_states.sampled)
         return Outcome(self.safety.command(now), self.safety.released)
 

@@ -697,6 +697,27 @@ def test_an_error_around_the_law_ends_in_the_fallback(loop, measured, monkeypatc
     assert loop.safety.cause == "controller: unexpected IndexError: out of range"
 
 
+@pytest.mark.parametrize("silent", [False, True])
+def test_false_positions_of_a_linkage_do_not_hide_the_other_arm(
+    loop, measured, monkeypatch, silent
+):
+    """Tools cannot be weighed where an arm's loops stay open; the samples are judged anyway."""
+
+    def stay_open(*_):
+        raise RobotDynamicsError("internal closed chains stay open.")
+
+    started(loop, measured)
+    monkeypatch.setattr(loop.wrist_sensors, "grasp_wrenches", stay_open)
+    false, moving = measured.q.copy(), measured.qd.copy()
+    false[:7], moving[7:] = 57.3 * false[:7] + 1.0, 0.01
+    feed(loop, measured._replace(q=false, qd=moving), 1)
+    outcome = loop.cycle_without_samples(1) if silent else loop.cycle(1, 1)
+    assert np.isfinite(outcome.torque).all()
+    assert loop.safety.faults[0][1].cause is Cause.ARM_LOST
+    assert loop.safety.lost_arms == ("left",)
+    np.testing.assert_array_equal(loop.safety.arms.qd[7:], 0.01)
+
+
 def test_an_error_of_the_fallback_is_raised(loop, measured, monkeypatch):
     """Nothing can be sent then; before the start nothing needs to be."""
     feed(loop, measured, 0)
