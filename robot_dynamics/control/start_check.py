@@ -128,7 +128,7 @@ def disagreement(system: GraspSystem, q: Array) -> float:
 def disagreements(system: GraspSystem, q: Array) -> tuple[float, float]:
     """Return the disagreement of the arms about a rigid object in their grasps [m] [rad].
 
-    Both are infinite if internal loops of an arm do not close.
+    Both are zero for a single arm, and infinite if internal loops of an arm do not close.
 
     Args:
         system: Arms and object.
@@ -140,7 +140,8 @@ def disagreements(system: GraspSystem, q: Array) -> tuple[float, float]:
         return np.inf, np.inf
     as_pose = np.concatenate([first[:3, 3], Rotation.from_matrix(first[:3, :3]).as_quat()])
     gaps = [_gap(seen, as_pose) for seen in others]
-    return max(distance for distance, _ in gaps), max(angle for _, angle in gaps)
+    distances, angles = zip((0.0, 0.0), *gaps, strict=True)
+    return max(distances), max(angles)
 
 
 def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:

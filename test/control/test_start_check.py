@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from two_arms import BOX, two_arms
@@ -150,3 +152,8 @@ def test_where_a_joint_may_be(held, q, limit):
     with pytest.raises(StartError) as caught:
         check_joints(SYSTEM, StartSettings(), at, REST)
     assert (caught.value.value, caught.value.expected) == (q, limit)
+
+
+def test_one_arm_agrees_with_itself(held):
+    """A reset asks whether arms agree about their object."""
+    assert disagreement(replace(SYSTEM, arms=SYSTEM.arms[:1]), held[:7]) == 0.0

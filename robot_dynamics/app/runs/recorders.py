@@ -224,6 +224,8 @@ class PlantRecorder:
         columns = self.recorder.recording({}, last=last).columns
         if self._contacts is not None:
             columns = self._contacts.finish(columns)
+        elif "internal_force" not in columns:  # of a single rigid grasp
+            columns["internal_force"] = np.zeros((len(columns[TICK]), 0))
         units = {name: self._units[name] for name in columns}
         return Recording(columns, {**self._metadata, "units": units, **metadata})
 

@@ -84,7 +84,7 @@ class ReferenceIntake:
         self._period, self._ramp_ticks = control.period, control.ramp_ticks
         self._law, self._system, self._settings = law, system, settings
         self._surfaces = law.surfaces if isinstance(law, TouchesSurfaces) else {}
-        self._width = max(part.stop for part in law.force_columns.values())
+        self._width = max((part.stop for part in law.force_columns.values()), default=0)
         self._terms, self._proximity = terms, proximity
         self.begin()
 

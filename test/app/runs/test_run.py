@@ -3,6 +3,7 @@
 """A scenario from its first to its last control period, in one process."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from support.figures import require_that_figures_depend_on_columns
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -151,6 +153,23 @@ def test_a_start_out_of_reach():
     """An object that an arm cannot reach is refused before anything moves; the arms are named."""
     with pytest.raises(RobotDynamicsError, match=r"arms .* do not reach their grasps"):
         simulate("lift_box", overrides=["cell.object.xyz=[3, 0, 1]"])
+
+
+@pytest.mark.slow
+def test_one_arm_holds_an_object():
+    """There are no internal forces; control, its stop and the report do without them."""
+    scenario = load_scenario("lift_box", ["cell.object.mass=2", "reference.force=[]"])
+    cell = scenario.cell
+    locked = {f"right_joint{i}": 0.0 for i in range(1, 8)}
+    cell = replace(
+        cell,
+        arms=(replace(cell.arms[0], load_share=1.0),),
+        robots=(replace(cell.robots[0], locked=locked),),
+    )
+    run = simulate(replace(scenario, cell=cell, acceptance=AcceptanceSettings()), duration=0.6)
+    assert run.report["failures"] == []
+    assert run.report["object_position_error_max_m"] < 1e-4
+    assert run.recording["internal_force"].shape == (300, 0)
 
 
 def test_a_fault_makes_a_run_bad():
