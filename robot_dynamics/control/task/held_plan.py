@@ -38,6 +38,7 @@ _BEYOND_M = 0.01  # way beyond its old place, within which an object that is put
 _BACK_SPEED = 0.03  # of its descent, on which it may touch at any time [m/s]
 _LOAD_S = 0.5  # time in which the support takes it back
 _MOST_ROWS = 50_000  # that are computed beforehand
+_LEAST_FACING = 0.1  # cosine of the angle from a support's normal to the direction against gravity
 _SAME_S = 1e-9  # difference of times that counts as none
 
 
@@ -64,6 +65,24 @@ class Support:
         """Return the distance of the face from the plane with the object at a pose (7,) [m]."""
         there = pose[:3] + rotated(pose[3:], self.face)
         return float(self.normal @ (there - self.point))
+
+    def height(self, pose: Array, up: Array) -> float:
+        """Return the height of the face above the plane with the object at a pose (7,) [m].
+
+        Args:
+            pose: The pose.
+            up: Direction against gravity (3,); zero without gravity.
+
+        Raises:
+            ArgumentError: If gravity does not press the object on the plane.
+        """
+        facing = float(self.normal @ up)
+        if not facing > _LEAST_FACING:
+            raise ArgumentError(
+                "task: cell.gravity does not press the object on its support, expected gravity "
+                "into the plane: lift and put_down hand over the weight."
+            )
+        return self.distance(pose) / facing
 
 
 @dataclass(frozen=True)
@@ -100,17 +119,18 @@ def plan_held(
         weight: Weight of the object as a vector (3,) [N].
 
     Raises:
-        ArgumentError: If the object stands on none of the planes at the start, or `put_down` is
-            below its plane.
+        ArgumentError: If the object stands on none of the planes at the start, `put_down` is
+            below its plane, or gravity does not press the object on a plane.
         UnknownNameError: If there is no plane of the name that `put_down` gives.
     """
     load = float(np.linalg.norm(weight))
-    up = -weight / load
+    up = -weight / (load or 1.0)
     segments: list[SegmentSettings] = []
     touches: list[TouchSettings] = []
     parts: list[Parts] = []
     pose, time = np.array(start), 0.0
     standing = first_support = _support_at(start, supports)
+    supports[standing].height(start, up)  # refuses supports that bear no weight
 
     def add(*more: SegmentSettings) -> tuple[float, float]:
         nonlocal pose, time
@@ -135,7 +155,7 @@ def plan_held(
                 raise UnknownNameError("plane", own.on, supports, "task.put_down.on")
             standing = own.on
             support, near = supports[own.on], own.touch_within_m
-            fall = support.distance(pose) / float(support.normal @ up) - near
+            fall = support.height(pose, up) - near
             if not fall >= 0.0:
                 raise ArgumentError(
                     f"task.put_down: the object is {fall + near:.3g} m above {own.on!r} before "
@@ -154,8 +174,7 @@ def plan_held(
             parts.append((add(SegmentSettings(own.planned_s)),))
     squeeze = ForceStepSettings(0.0, squeeze_n=grasp.squeeze_n)
     reference = ReferenceSettings(tuple(segments), (squeeze,), tuple(touches))
-    support = supports[standing]
-    pose[:3] -= support.distance(pose) / float(support.normal @ up) * up
+    pose[:3] -= supports[standing].height(pose, up) * up
     return HeldPlan(reference, tuple(parts), (first_support, standing), pose)
 
 

@@ -127,3 +127,18 @@ def test_supports_must_be_there():
         else:
             with pytest.raises(ArgumentError, match=r"0.009 m above 'table'"):
                 plan_held(grasp, phases, START, SUPPORTS, WEIGHT)
+
+
+@pytest.mark.parametrize("weight", [np.zeros(3), np.array([50.0, 0.0, -4.9]), -WEIGHT])
+def test_supports_must_bear_the_weight(weight):
+    """Without gravity, and with gravity along the plane or out of it, there is no put-down."""
+    with pytest.raises(ArgumentError, match="gravity into the plane"):
+        plan_held(GraspSettings(), PHASES, START, SUPPORTS, weight)
+
+
+def test_gravity_may_be_tilted():
+    """A steep support bears the weight as well: the object rises against gravity."""
+    held = plan_held(GraspSettings(), PHASES[:1], START, SUPPORTS, np.array([49.0, 0.0, -5.1]))
+    ((_, rise),) = held.parts
+    way = planned(held.reference).rows([rise[1]])[0, :3] - START[:3]
+    np.testing.assert_allclose(way, [-0.0995, 0.0, 0.01035], atol=1e-4)
