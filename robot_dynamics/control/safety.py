@@ -113,6 +113,7 @@ class SafetyLayer(FaultLatch):
             held_bodies=held_bodies,
             period=period,
             scaled_for=clock.count(settings.scaled_for_s),
+            units=units,
         )
         self.fallback = Fallback(
             fallback, self.arms.names, self.arms.slices, settings, clock, period

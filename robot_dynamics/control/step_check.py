@@ -28,7 +28,7 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.wrench_residual import ObjectDeviation, WrenchResidual
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import norm
-from robot_dynamics.wording import apart
+from robot_dynamics.wording import EFFORT_UNITS, apart
 
 #: Later than every time of a clock; the start of a condition that does not hold.
 NEVER = int(np.iinfo(np.int64).max)
@@ -127,6 +127,7 @@ class StepCheck:
         period: Control period [s].
         scaled_for: Longest time for which limits may scale the task below `least_task_scale`, in
             units of the clock.
+        units: Units of the joints' positions, "rad" or "m"; all of them turn by default.
     """
 
     def __init__(
@@ -141,9 +142,11 @@ class StepCheck:
         held_bodies: int = 1,
         period: float = math.inf,
         scaled_for: int = 0,
+        units: Sequence[str] = (),
     ) -> None:
         self._arms, self._settings = tuple(arms), settings
         self._joints = tuple(joint for joints in arms.values() for joint in joints)
+        self._units = [EFFORT_UNITS[unit] for unit in units or ("rad",) * len(self._joints)]
         # A torque that the law has limited may exceed the limit by rounding.
         self.largest_change = settings.torque_rate * period * (1.0 + 1e-9)
         self._effort = np.minimum(effort * (1.0 + 1e-9), _HUGE)
@@ -336,10 +339,11 @@ class StepCheck:
     def _torque_findings(self, cell: CellStep) -> Iterator[Finding]:
         i = int(np.argmin(abs(cell.torque) <= self._effort))
         wanted, most = apart(cell.torque[i], self._effort[i], digits=4)
+        unit = self._units[i]
         yield Finding(
             Cause.TORQUE_INVALID,
             self._joints[i],
-            f"the law wants {wanted} N m; expected a finite torque of at most {most} N m.",
+            f"the law wants {wanted} {unit}; expected a finite torque of at most {most} {unit}.",
         )
 
     def _closure_findings(self, cell: CellStep) -> Iterator[Finding]:
@@ -385,10 +389,11 @@ class StepCheck:
         if not (support <= self._usable).all():
             i = int(np.argmax(np.nan_to_num(support / self._usable, nan=np.inf)))
             taken, most = apart(support[i], self._usable[i], digits=4)
+            unit = self._units[i]
             yield Finding(
                 Cause.SUPPORT_LIMIT,
                 self._joints[i],
-                f"holding arms and object up takes {taken} N m; expected at most {most} N m.",
+                f"holding arms and object up takes {taken} {unit}; expected at most {most} {unit}.",
             )
 
 

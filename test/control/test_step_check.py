@@ -60,6 +60,17 @@ def test_support_beyond_its_limit_names_the_joint_that_lacks_most(support, joint
     assert findings(check, still) == []
 
 
+def test_efforts_have_the_unit_of_their_joint():
+    """A torque of a joint that turns, a force of one that slides."""
+    check = StepCheck(ARMS, EFFORT, SETTINGS, units=("rad", "m", "rad", "rad"))
+    step = law_step(np.array([0.0, 51.0, 0.0, 0.0]))
+    check.passes(step, step.torque, np.zeros(4), np.zeros(4), measured=False)
+    assert "wants 51 N; expected a finite torque of at most 50 N." in findings(check, step)[0][2]
+    step = law_step(np.zeros(4), support=np.array([0, 48, 0, 0.0]), support_torque_ratio=1.07)
+    check.passes(step, step.torque, np.zeros(4), np.zeros(4), measured=False)
+    assert "takes 48 N; expected at most 45 N." in findings(check, step)[0][2]
+
+
 @pytest.mark.parametrize(
     ("closure", "warns", "lost"),
     [

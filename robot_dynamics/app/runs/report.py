@@ -36,6 +36,7 @@ from robot_dynamics.app.recordings.tracking import (
 from robot_dynamics.app.scenarios.acceptance import failures as missed_thresholds
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import PidGains, delay_margin
+from robot_dynamics.wording import EFFORT_UNITS
 
 # Columns of the state; their bits make the hash of a run.
 _STATE = ("joint_position", "joint_velocity", "object_pose", "object_twist")
@@ -290,9 +291,11 @@ def _torque_mismatch(recording: Recording) -> str | None:
     if not wrong.any():
         return None
     row, joint = np.argwhere(wrong)[0]
+    units = recording.metadata.get("joint_units")
+    unit = EFFORT_UNITS[units[joint]] if units else "N m or N"  # not in older recordings
     return (
-        f"joint {recording.get('joints')[joint]!r} got {applied[row, joint]:.4g} N m in row "
-        f"{row + later}, but {command[row, joint]:.4g} N m was commanded."
+        f"joint {recording.get('joints')[joint]!r} got {applied[row, joint]:.4g} {unit} in row "
+        f"{row + later}, but {command[row, joint]:.4g} {unit} was commanded."
     )
 
 
