@@ -288,8 +288,13 @@ class MeasurementCheck:
         if not np.isfinite(wrenches).all():
             yield Finding(Cause.WRENCH_LOST, "wrenches", "a number is not finite.")
         elif beyond.any():
-            worst, limit = wrenches[beyond][0], limits[beyond][0]
-            sentence = f"{worst:.4g} is beyond what is plausible, {limit:.4g} N or N m."
+            arm, axis = np.argwhere(beyond)[0].tolist()
+            what, unit = ("moment", "N m") if axis < 3 else ("force", "N")
+            sentence = (
+                f"{what} {'xyz'[axis % 3]} of arm {tuple(self._arms)[arm]!r} is "
+                f"{wrenches[arm, axis]:.4g} {unit}; expected at most {limits[arm, axis]:.4g} "
+                f"{unit}, as a sensor can measure."
+            )
             yield Finding(Cause.WRENCH_LOST, "wrenches", sentence)
         for cause, name, values, at, per in (
             (Cause.POSITION_LIMIT, "position", q, slice(0, na), ""),

@@ -90,7 +90,11 @@ def test_wrenches_that_are_not_plausible(at, value, good):
     wrenches = np.zeros((2, 6))
     wrenches[1, at] = value
     assert check.passes(np.zeros(4), np.zeros(4), wrenches) == good
-    assert [one.cause for one in check.findings()] == ([] if good else [Cause.WRENCH_LOST])
+    found = list(check.findings())
+    assert [one.cause for one in found] == ([] if good else [Cause.WRENCH_LOST])
+    words = "moment y of arm 'right' is -10.1 N m; expected at most 10 N m"
+    words = words if at == 1 else "force y of arm 'right' is 101 N; expected at most 100 N"
+    assert all(words in one.sentence for one in found)
 
 
 def test_wrong_lengths_are_refused():
