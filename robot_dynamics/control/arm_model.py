@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,10 @@ class ArmModel:
         # One evaluation gives both, and callers need both at the same positions.
         self._at: Array | None = None
         self._found: tuple[Array, Array] = (np.zeros((0, 0)), np.zeros(0))
+        # For each arm the rows of its grasp, and the projector on what its contact blocks.
+        self._grasps = np.array([range(6 * arm.loop, 6 * arm.loop + 6) for arm in system.arms])
+        directions = [arm.contact.directions for arm in system.arms]
+        self._blocked = np.stack([S @ S.T for S in directions])
 
     def inertia(self, q: Array) -> Array:
         """Return the joint-space inertia matrix (na, na) of the arms at positions `q` (na,)."""
@@ -56,6 +61,23 @@ class ArmModel:
             self._found = motions @ H @ motions.T, motions @ C
         self._at = np.array(q)
         return self._found
+
+    def object_gap(self, q: Array, pose: Array) -> tuple[float, float]:
+        """Return the largest gap of a contact, with the rigid object at a pose [m] [rad].
+
+        Only displacements and rotations that the contact blocks count.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            pose: Pose of the object, x y z qx qy qz qw (7,).
+        """
+        system = self._system
+        at = system.positions(q)
+        at[system.object_q] = pose
+        error = self.terms(at, np.zeros(system.model.nv))[4]
+        gaps = self._blocked @ error[self._grasps][..., None]
+        sizes = [(math.hypot(*gap[3:]), math.hypot(*gap[:3])) for gap in gaps[..., 0].tolist()]
+        return max(distance for distance, _ in sizes), max(angle for _, angle in sizes)
 
     def inverse_inertia_with_object(self, q: Array, pose: Array) -> Array | None:
         """Return joint accelerations (na, na) for unit torques of arms that hold the object.

@@ -352,6 +352,36 @@ class ControlLoop:
             values = self.object_pose.values
             self.law.sense(pose=values[:7], twist=values[7:])
 
+    def _is_in_hands(self, now: int, q: Array) -> bool:
+        """Return whether the measured object is where arms at `q` (na,) hold it; else fall back.
+
+        The law would follow a false pose at once, and take the grasps for lost.
+        """
+        away = self._object_away(q)
+        if away:
+            self.safety.trip(now, Finding(Cause.OBJECT_POSE_LOST, "object pose", away))
+        return not away
+
+    def _object_away(self, q: Array) -> str:
+        """Return a sentence if the measured object is not where arms at `q` (na,) hold it."""
+        if self.object_pose is None or self.object_pose.watch.arrival is None:
+            return ""
+        settings = self.safety.settings
+        distance, angle = self._arms.object_gap(q, self.object_pose.values[:7])
+        if distance <= settings.closure_limit_m and angle <= settings.closure_limit_rad:
+            return ""
+        return (
+            f"it is {distance:.3g} m and {angle:.3g} rad from where the arms hold the object; "
+            f"expected at most {settings.closure_limit_m:g} m and {settings.closure_limit_rad:g} "
+            "rad: check the sensor's calibration and delay, and the grasps."
+        )
+
+    def _require_in_hands(self, q: Array) -> None:
+        """Refuse a start with a measured object that is elsewhere than arms at `q` hold it."""
+        away = self._object_away(q)
+        if away:
+            raise SafetyError(f"start refused: object pose: {away}")
+
     def _wrenches_seen(self) -> Array | None:
         """Return the last good wrenches (k, 6); None without sensors."""
         if not self.wrenches:
@@ -426,6 +456,7 @@ class ControlLoop:
                 raise self._elsewhere(error) from error
             raise
         self._check_hands(q, self._wrenches_seen())
+        self._require_in_hands(q)
         return partial(self.check_path, q)
 
     def _check_hands(self, q: Array, wrenches: Array | None) -> None:
@@ -608,6 +639,7 @@ class ControlLoop:
         self._require_tared()
         self.law.check_start(q, qd)
         self._check_hands(q, wrenches)
+        self._require_in_hands(q)
         safety = self.safety
         if wrenches is not None:
             wrenches = self.wrist_sensors.grasp_wrenches(q, wrenches)
@@ -698,7 +730,7 @@ class ControlLoop:
             if not safety.wrenches_usable:
                 wrenches = None
             wrenches = self._grasp_wrenches(q, wrenches)
-            if safety.observe(now, q, qd, wrenches, sampled):
+            if safety.observe(now, q, qd, wrenches, sampled) and self._is_in_hands(now, q):
                 step, torque = self._run_law(now, tick - (self.began or 0), q, qd, wrenches)
             else:
                 torque = safety.command(now)

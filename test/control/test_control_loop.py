@@ -18,7 +18,9 @@ from robot_dynamics.control.abilities import GraspFacts
 from robot_dynamics.control.clock import WallClock
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
+from robot_dynamics.control.rotation_path import product, turn
 from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.streams import VectorStream
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.robot import Robot
@@ -593,6 +595,38 @@ def test_a_lost_wrist_sensor_brings_the_object_to_rest(loop, plant, measured):
     # It was to go on moving for a second and more.
     assert np.abs(measured.qd).max() < 1e-3
     assert np.abs(outcome.step.reference[7:13]).max() < 1e-12
+
+
+@pytest.fixture
+def tracked(loop):
+    """Return a loop to which a camera tells the pose of the object."""
+    loop.object_pose = VectorStream("object pose", 13, 0.01, loop.clock)
+    return loop
+
+
+# Both grasps are on the object's y axis.
+@pytest.mark.parametrize(
+    ("shift", "angle", "held"),
+    [(9.9e-3, 0.0, True), (10.1e-3, 0.0, False), (0.0, 0.0495, True), (0.0, 0.0505, False),
+     (0.0, np.pi, False)],
+)  # fmt: skip
+def test_a_measured_object_must_be_in_the_hands(tracked, measured, shift, angle, held):
+    """A camera that is wrong is neither followed nor taken for a lost grasp; nor at a start."""
+    pose, still = SCENARIO.object_pose.copy(), np.zeros(6)
+    tracked.take_object_pose(0, pose, still, 0)
+    started(tracked, measured)
+    pose[2] += shift
+    pose[3:] = product(turn(np.array([0.0, 1.0, 0.0]), np.array(angle)), pose[3:])
+    tracked.take_object_pose(1, pose, still, 1)
+    feed(tracked, measured, 1)
+    outcome = tracked.cycle(1, 1)
+    assert np.isfinite(outcome.torque).all()
+    assert [one.cause for _, one in tracked.safety.faults] == [Cause.OBJECT_POSE_LOST] * (not held)
+    assert tracked.safety.object_held
+    if not held:
+        tracked.reset(1)
+        with pytest.raises(SafetyError, match="start refused: object pose: it is"):
+            tracked.prepare(1)
 
 
 def test_on_a_clock_silence_is_noticed_without_any_message(clocked, measured):
