@@ -393,7 +393,8 @@ class StepCheck:
             yield Finding(
                 Cause.SUPPORT_LIMIT,
                 self._joints[i],
-                f"holding arms and object up takes {taken} {unit}; expected at most {most} {unit}.",
+                f"holding arms and object up takes {taken} {unit}; expected at most {most} "
+                f"{unit}.",
             )
 
 
