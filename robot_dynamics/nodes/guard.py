@@ -478,7 +478,10 @@ class GuardLoop:
         self.joint_states.now = now
         q, qd = self.joint_states.state()
         self.safety.observe(now, q, qd, sampled=self.joint_states.sampled)
-        torque = self._support(q, held)
+        try:
+            torque = self._support(q, held)
+        except RobotDynamicsError:  # false positions, at which loops of an arm stay open
+            torque = np.zeros(len(q))
         for arm, commanded in self._commanded.items():
             torque[self._slices[arm]] = commanded
         found = Finding(Cause.CONTROLLER_LOST, "controller", sentence)

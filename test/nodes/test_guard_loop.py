@@ -13,6 +13,7 @@ from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.faults import State
+from robot_dynamics.errors import RobotDynamicsError
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
@@ -74,6 +75,20 @@ def cell():
     cell = Cell()
     cell.control(900)  # the reference is at its fastest, 1.4 s after the ramp
     return cell
+
+
+def test_a_linkage_that_stays_open_does_not_prevent_a_takeover(monkeypatch):
+    """False positions at this instant: the guard takes charge, from the last commands."""
+
+    def stay_open(*_):
+        raise RobotDynamicsError("internal closed chains stay open.")
+
+    cell = Cell()
+    cell.control(2)
+    monkeypatch.setattr(cell.guard, "_support", stay_open)
+    cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
+    np.testing.assert_array_equal(cell.guard.safety.last, cell.torque)
+    assert np.isfinite(cell.watch(2)).all()
 
 
 def test_a_dead_controller_costs_no_more_than_a_sag(cell):
