@@ -155,6 +155,18 @@ class AcceptanceSettings:
         return {name: value for name, value in every.items() if value is not None}
 
 
+def lower_thresholds(figure: str) -> tuple[str, str]:
+    """Return the two names that the lower bound of a figure may have."""
+    return f"{figure}_least", f"{figure.removesuffix('_max')}_least"
+
+
+def more_is_better(figure: str) -> bool:
+    """Return whether a figure is a least value, or has no bound except a lower one."""
+    known = ThresholdSettings.__dataclass_fields__
+    bounded = any(name in known for name in lower_thresholds(figure))
+    return figure.endswith("_min") or (bounded and figure not in known)
+
+
 def failures(
     figures: Mapping[str, Any],
     thresholds: Mapping[str, float],

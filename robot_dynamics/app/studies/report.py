@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.app.output_files import OutputError, whole_file
+from robot_dynamics.app.scenarios.acceptance import more_is_better
 from robot_dynamics.app.studies.pictures import words
 from robot_dynamics.app.studies.statistics import Rate, Sensitivity, failure_rate
 from robot_dynamics.app.studies.study import GOOD, OUTCOMES, StudyResult
@@ -90,8 +91,8 @@ def worst_sample(result: StudyResult) -> int | None:
         values = np.where(result.failed, values, np.nan)
     if np.isnan(values).all():
         return int(np.argmax(result.failed)) if result.failed.any() else None
-    smallest = result.figures[0].endswith("_min")
-    return int(np.nanargmin(values) if smallest else np.nanargmax(values))
+    least = more_is_better(result.figures[0])
+    return int(np.nanargmin(values) if least else np.nanargmax(values))
 
 
 def _quantiles(result: StudyResult) -> dict[str, tuple[float, float, float, int]]:
@@ -102,7 +103,7 @@ def _quantiles(result: StudyResult) -> dict[str, tuple[float, float, float, int]
         if worst is None:
             continue
         values = result.values(name)
-        part = 0.05 if name.endswith("_min") else 0.95
+        part = 0.05 if more_is_better(name) else 0.95
         middle, most = np.nanquantile(values, (0.5, part))
         found[name] = float(middle), float(most), float(values[worst]), worst
     return found

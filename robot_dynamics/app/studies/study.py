@@ -21,7 +21,7 @@ from robot_dynamics.app.batches.batch_figures import LARGEST, LEAST
 from robot_dynamics.app.batches.batch_simulation import BatchSimulation, why_separate
 from robot_dynamics.app.runs.report import OF_COMPUTER, figures_of
 from robot_dynamics.app.runs.run import Preparation, simulate
-from robot_dynamics.app.scenarios.acceptance import failures
+from robot_dynamics.app.scenarios.acceptance import failures, lower_thresholds, more_is_better
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import (
     OPTION,
@@ -292,17 +292,14 @@ class StudyResult:
     def threshold(self, figure: str) -> tuple[float, bool] | None:
         """Return the threshold of a figure, and whether it is a lower bound; None without."""
         known = self.scenario.acceptance.thresholds(self.scenario.plant.engine)
-        for name in (figure, f"{figure}_least"):
+        for name in (figure, *lower_thresholds(figure)):
             if name in known:
                 return known[name], name.endswith("_least")
         return None
 
     def worst(self, figure: str) -> int | None:
-        """Return the sample with the worst value of a figure; None if none has a value.
-
-        It is the largest value, or the smallest for figures that end in `_min`.
-        """
-        values = self.values(figure) * (-1.0 if figure.endswith("_min") else 1.0)
+        """Return the sample with the worst value of a figure; None if none has a value."""
+        values = self.values(figure) * (-1.0 if more_is_better(figure) else 1.0)
         return None if np.isnan(values).all() else int(np.nanargmax(values))
 
     def command(self, sample: int | None) -> str:

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.app.studies.design import design_of
-from robot_dynamics.app.studies.report import failures_of_phases
+from robot_dynamics.app.studies.report import failures_of_phases, worst_sample
 from robot_dynamics.app.studies.settings import DistributionSettings, StudySettings
 from robot_dynamics.app.studies.statistics import FAILURE, failure_rate, sensitivity
 from robot_dynamics.app.studies.study import StudyResult, outcome_of
@@ -19,7 +19,7 @@ FIGURE = "object_position_error_max_m"
 NOTHING = {"outcome": "good", "reason": "", "figures": {FIGURE: 0.0}}
 
 
-def result_of(function, sampling, samples, numbers=3):
+def result_of(function, sampling, samples, numbers=3, figure=FIGURE, scenario="lift_box"):
     """Return a study whose figure is a function of numbers from 0 to 1, and which may fail."""
     vary = {f"x{i}": DistributionSettings(uniform=(0.0, 1.0)) for i in range(numbers)}
     study = StudySettings("lift_box", vary, samples=samples, sampling=sampling, seed=2)
@@ -28,9 +28,28 @@ def result_of(function, sampling, samples, numbers=3):
     for point in design.points:
         value = function(point)
         outcome = "good" if value is not None else "refused"
-        found.append({"outcome": outcome, "reason": "", "figures": {FIGURE: value}})
-    scenario = load_scenario("lift_box")
-    return StudyResult(study, scenario, design, (FIGURE,), NOTHING, found, "0")
+        found.append({"outcome": outcome, "reason": "", "figures": {figure: value}})
+    return StudyResult(study, load_scenario(scenario), design, (figure,), NOTHING, found, "0")
+
+
+@pytest.mark.parametrize(
+    ("figure", "least", "lower"),
+    [
+        ("slip_margin_min", True, False),
+        ("contact_speed_moving_max", True, True),
+        ("slip_warning_lead_s", True, False),
+        ("real_time_factor", True, False),
+        ("torque_fraction_of_limit_max", False, False),  # it may have both bounds
+        ("contact_force_max_n", False, False),
+    ],
+)
+def test_the_worst_sample_has_the_worst_value(figure, least, lower):
+    """Where more is better, as a speed that must be reached, it is the smallest value."""
+    result = result_of(lambda x: float(x[0]), "plain", 20, 1, figure, "wipe")
+    values = result.values(figure)
+    worst = int(np.argmin(values) if least else np.argmax(values))
+    assert result.worst(figure) == worst_sample(result) == worst
+    assert bool(result.threshold(figure) and result.threshold(figure)[1]) == lower
 
 
 @pytest.mark.parametrize(("failed", "count"), [(0, 10), (3, 10), (10, 10), (50, 2000)])
