@@ -25,6 +25,7 @@ from robot_dynamics.wording import EFFORT_UNITS, apart, outside
 
 SPACING_S = 0.01  # between the instants that are checked
 _RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take
+_REACHED = 1e-6  # gap [m or rad] that is none: an arm reaches the object, at a singularity
 
 
 class PathProblem(NamedTuple):
@@ -330,14 +331,16 @@ def _singularities(
         arm, (distance, angle) = system.arms[worst], motion.gaps[worst]
         q = motion.q[-1] if len(motion.q) else start
         joint = arms.straightening_joint(q, worst)
-        yield PathProblem(
-            motion.failed_at,
-            joint,
+        far = not max(distance, angle) < _REACHED
+        sentence = (
             f"arm {arm.name!r} does not reach the object, {distance:.3g} m and "
             f"{np.degrees(angle):.3g} degrees remain with joint {joint!r} as far as it helps, "
-            "expected a path within the reach of all arms.",
-            cause=True,
+            "expected a path within the reach of all arms."
+            if far
+            else f"the motion of arm {arm.name!r} cannot be predicted further: it is at a "
+            f"singularity, that joint {joint!r} leads out of."
         )
+        yield PathProblem(motion.failed_at, joint, sentence, cause=far)
     low = ~(motion.pivot >= safety.minimum_pivot)
     if low.any():
         i = int(np.argmax(low))
