@@ -215,6 +215,10 @@ class JointMotion(NamedTuple):
         told, was = np.radians(self.q[own]), before.q[own]
         if np.abs(told - was).max() < close < np.abs(was).max():  # near zero nothing can be told
             return f"{sentence}: it seems to be in degrees."
+        apart = self.q[own] - was
+        turns = 2.0 * np.pi * np.round(apart / (2.0 * np.pi))
+        if turns.any() and np.abs(apart - turns).max() < close:
+            return f"{sentence}: a whole turn; expected positions that go on beyond half a turn."
         for other, their in enumerate(slices):
             same = len(before.q[their]) == len(before.q[own])
             if other != arm and same and np.abs(self.q[own] - before.q[their]).max() < close:

@@ -374,10 +374,19 @@ def test_when_a_departure_is_a_jump(share, jumped):
 def test_how_close_a_false_position_is_to_its_cause(away, close):
     """All joints are within 0.04 rad of it, also that which is farthest."""
     q = np.array([0.5, 1.0, -0.5, 0.2])
-    in_degrees, swapped = q.copy(), q.copy()
+    in_degrees, swapped, turned = q.copy(), q.copy(), q + np.array([0.0, away, 0.0, 0.0])
     in_degrees[:2] = np.degrees([q[0], q[1] + away])
     swapped[:2] = [q[2], q[3] + away]
-    for false, words in ((in_degrees, "in degrees"), (swapped, "names seem swapped")):
+    turned[0] -= 2.0 * np.pi
+    causes = (
+        (in_degrees, "in degrees"),
+        (swapped, "names seem swapped"),
+        (
+            turned,
+            "-6.28 rad in one sample, and its velocity tells of no such motion: a whole turn",
+        ),
+    )
+    for false, words in causes:
         check = Measurements(ARMS, LIMITS)
         check.passes(q, np.zeros(4), passed=PERIOD)
         assert not check.passes(false, np.zeros(4), passed=PERIOD)
