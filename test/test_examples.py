@@ -5,6 +5,7 @@
 import ast
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -69,32 +70,21 @@ NEEDS = {"dominoes": "mujoco", "learn_squeeze": "gymnasium"}
 COMPILES_LONG = {"dominoes", "put_down", "walker"}
 
 
-def run(name, folder, constants):
-    """Run an example in a folder of its own."""
-    return subprocess.run(
-        [sys.executable, str(copied(name, folder, constants))],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-
-
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPILES_LONG)) for n in EXAMPLES],
 )
-def test_an_example_runs(name, tmp_path):
+def test_an_example_runs(name, tmp_path, monkeypatch, capsys):
     """Each example ends well, prints its results and draws its figure."""
     if name not in RENDERED:
         pytest.importorskip("matplotlib")
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    result = run(name, tmp_path, FEWER.get(name, {}))
-    assert result.returncode == 0, result.stderr
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(copied(name, tmp_path, FEWER.get(name, {}))), run_name="__main__")
+    said = capsys.readouterr().out
     for words in EXPECTED[name]:
-        assert words in result.stdout
+        assert words in said
     drawn = [file for file in tmp_path.iterdir() if file.suffix in (".png", ".webp")]
     assert [file.stem for file in drawn] == ([] if name in RENDERED else [name])
     assert all(file.stat().st_size > 5000 for file in drawn)
@@ -103,7 +93,14 @@ def test_an_example_runs(name, tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     """An example with the path of a missing robot ends with a sentence that names it."""
     pytest.importorskip("matplotlib")
-    result = run("inverse_dynamics", tmp_path, {"FILE": "no.urdf"})
+    result = subprocess.run(
+        [sys.executable, str(copied("inverse_dynamics", tmp_path, {"FILE": "no.urdf"}))],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
     assert result.returncode == 1
     assert "no.urdf: there is no such file" in result.stderr.splitlines()[-1]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, interrupted_when
 
 from robot_dynamics import __version__
 from robot_dynamics.app.command_line import main as command_line
@@ -30,6 +30,7 @@ from robot_dynamics.resources import share_directory
 # Thresholds that any run keeps; those of the scenario need a run of full length.
 EASY = ["--set", "acceptance.engine={object_position_error_max_m: 0.01}"]
 SHORT = ["simulate", "--duration", "0.2", *EASY]
+LONG = ["simulate", "gravity", "--duration", "600"]
 
 
 def test_version(capsys):
@@ -79,21 +80,15 @@ def test_a_bad_run(tmp_path, capsys):
     assert json.loads(report.read_text())["ok"] is False
 
 
-def test_json_alone_on_standard_output(tmp_path):
+def test_json_alone_on_standard_output(tmp_path, monkeypatch, capfd):
     """With `--json -` the standard output has the report alone, as another program reads it."""
-    command = [sys.executable, "-m", "robot_dynamics", *SHORT, "--json", "-", "--output"]
-    run = subprocess.run(
-        [*command, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        cwd=share_directory(),
-        check=True,
-    )
-    assert json.loads(run.stdout) == json.loads((tmp_path / "report.json").read_text())
-    assert "lift_box with the plant 'engine': good" in run.stderr
-    assert "written: " in run.stderr
-    assert not (share_directory() / "-").exists()
+    monkeypatch.chdir(tmp_path)
+    assert main([*SHORT, "--json", "-", "--output", "run"]) == 0
+    said = capfd.readouterr()
+    assert json.loads(said.out) == json.loads(Path("run", "report.json").read_text())
+    assert "lift_box with the plant 'engine': good" in said.err
+    assert "written: " in said.err
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
 def test_repeated_runs(capsys):
@@ -193,7 +188,7 @@ def test_a_full_disk():
     """Output that cannot be written ends with status 1 and a sentence."""
     with open("/dev/full", "w") as full:
         process = subprocess.run(
-            [sys.executable, "-m", "robot_dynamics.app.command_line.main", *SHORT],
+            [sys.executable, "-m", "robot_dynamics.app.command_line.main", "schema"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -284,15 +279,14 @@ def test_the_plot_is_left_out_without_matplotlib(monkeypatch, tmp_path, capsys):
     assert main([*SHORT, "--plot", str(tmp_path / "run.png")]) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interrupted(number):
-    """A signal to end it ends a run with status 130 and no traceback."""
+def test_interrupted():
+    """Ctrl-C ends a run with status 130 and no traceback."""
     code = (
         "import sys; from robot_dynamics.app.command_line.main import main;"
         "print('go', flush=True); sys.exit(main(sys.argv[1:]))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "simulate", "--duration", "600"],
+        [sys.executable, "-c", code, *LONG],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -301,10 +295,20 @@ def test_interrupted(number):
     assert process.stdout.readline() == "go\n"
     process.stdout.readline()  # the first line of progress: it runs
     time.sleep(0.1)
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == command_line.INTERRUPTED
     assert errors == "robot_dynamics: interrupted.\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_interrupt(monkeypatch, capsys, number):
+    """A signal to end it ends a run as Ctrl-C does."""
+    heard = []
+    monkeypatch.setattr("robot_dynamics.app.progress.display", lambda _: nullcontext(heard.append))
+    with interrupted_when(lambda: heard, number=number):
+        assert main(LONG) == INTERRUPTED
+    assert capsys.readouterr().err == "robot_dynamics: interrupted.\n"
 
 
 def test_a_lost_terminal(tmp_path):

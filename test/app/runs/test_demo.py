@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo starts two nodes, watches both, and makes one recording of their files.
 
-The nodes here are substitutes without ROS that run the scenario on their own; the real ones are
-tested in test/nodes.
+The nodes here are substitutes without ROS, each with its side of a run that was made beforehand;
+the real ones are tested in test/nodes.
 """
 
 import json
@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from robot_dynamics.app.runs.demo import demonstrate
 from robot_dynamics.app.runs.run import RunInterrupted, simulate
 from robot_dynamics.app.scenarios.scenario import load_scenario
 
-# Where both finish, each substitute runs the whole scenario and writes its side of it.
+# Where both finish, each substitute is given the scenario of a run and writes its side of this.
 NODE = """
 import sys, time, yaml, os, signal
 from pathlib import Path
@@ -38,15 +39,16 @@ fate = "{fate}"
 if fate == side + " dies":
     os.kill(os.getpid(), signal.SIGKILL)
 if fate == "both are busy":
-    while time.process_time() < 5.0:
+    while time.process_time() < 2.5:
         pass
 elif fate not in ("both finish", "both are interrupted"):
     if fate != side + " is mute":
         print_event("done")
     time.sleep(600)
 from robot_dynamics.app.recordings.recording import Recording
-from robot_dynamics.app.runs.run import simulate
-run = simulate(parameters["scenario"], duration=parameters["duration"] or None)
+run = Recording.load("{run}")
+assert Path(parameters["scenario"]).read_text() == run.get("scenario_text")
+assert parameters["duration"] == {duration}
 ours = ("tick", "joint_", "object_", "grasp_", "time", "internal_force", "closure_", "correction",
         "applied_torque")
 if fate == "both are interrupted":  # each writes what there is by then
@@ -57,15 +59,15 @@ if fate == "both are interrupted":  # each writes what there is by then
         if "{kept}" == "nothing":
             sys.exit()
         length = dict(simulator=7, controller=6)[side]
-        run.recording.columns.update({{n: v[:length] for n, v in run.recording.columns.items()}})
-mine = {{n: v for n, v in run.recording.columns.items()
+        run.columns.update({{n: v[:length] for n, v in run.columns.items()}})
+mine = {{n: v for n, v in run.columns.items()
         if n == "tick" or n.startswith(ours) == (side == "simulator")}}
 print_event("ready")
 if side == "controller":
     print_event("progress", tick=5, ticks=10, time_s=0.1, servo_error_mm=0.2, squeeze_n=3.0,
                 torque_fraction=0.5)
 times = ("wall_time_s", "plant_step_median_us", "start_to_first_torque_s")
-Recording(mine, run.recording.metadata | dict.fromkeys(times, 1.0)).save(parameters["output"])
+Recording(mine, run.metadata | dict.fromkeys(times, 1.0)).save(parameters["output"])
 try:
     print_event("done", output=parameters["output"])
     time.sleep(600)
@@ -81,12 +83,19 @@ def nodes(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "require_ros", lambda: None)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    def make(fate="both finish", kept="all"):
-        text = NODE.format(trace=tmp_path, fate=fate, kept=kept)
+    def make(fate="both finish", kept="all", name="lift_box", duration=0.2):
+        run = whole_run(name).recording.save(tmp_path / "run.npz")
+        text = NODE.format(trace=tmp_path, fate=fate, kept=kept, run=run, duration=duration)
         (tmp_path / "fake_demo_node.py").write_text(text)
         return tmp_path
 
     return make
+
+
+@cache
+def whole_run(name):
+    """Return a run of a scenario for 0.2 s."""
+    return simulate(name, duration=0.2)
 
 
 def assert_gone(folder):
@@ -103,7 +112,7 @@ def test_two_sides_make_one_run(nodes, scenario):
     folder = nodes()
     heard = []
     run = demonstrate(scenario, duration=0.2, progress=heard.append)
-    assert run.report["state_hash"] == simulate(scenario, duration=0.2).report["state_hash"]
+    assert run.report["state_hash"] == whole_run("lift_box").report["state_hash"]
     assert [(p.tick, p.squeeze_n) for p in heard] == [(5, 3.0)]
     assert_gone(folder)
 
@@ -128,7 +137,7 @@ def test_one_hangs(nodes, scenario):
 def test_nodes_that_work_in_silence_are_waited_for(nodes, scenario):
     """Nodes that compile on a busy machine report nothing for long, but use the processor."""
     nodes("both are busy")
-    assert demonstrate(scenario, duration=0.2, silence_s=2.0).report["state_hash"]
+    assert demonstrate(scenario, duration=0.2, silence_s=1.0).report["state_hash"]
 
 
 def test_interrupted(nodes, scenario):
@@ -142,24 +151,24 @@ def test_interrupted(nodes, scenario):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_is_kept(nodes, tmp_path, capsys, number):
     """After a signal the periods that both nodes recorded are one recording with its report."""
-    folder = nodes("both are interrupted")
+    folder = nodes("both are interrupted", name="gravity")
     begun = [folder / f"{side} runs" for side in demo.MODULES]
     place = tmp_path / "run"
     with interrupted_when(lambda: all(file.exists() for file in begun), number=number):
-        status = main(["demo", "gravity", "--duration", "0.1", "--output", str(place)])
+        status = main(["demo", "gravity", "--duration", "0.2", "--output", str(place)])
     assert status == INTERRUPTED
     kept = load_recording(place / "recording.npz")
     assert kept["tick"].tolist() == list(range(6))
     assert kept.get("interrupted_s") == pytest.approx(0.012)
     report = json.loads((place / "report.json").read_text())
-    assert report["failures"][0] == "the run was interrupted after 0.012 of 0.1 s."
+    assert report["failures"][0] == "the run was interrupted after 0.012 of 0.2 s."
     assert "interrupted" in capsys.readouterr().err
     assert_gone(folder)
 
 
 def test_before_the_first_period_there_is_nothing_to_keep(nodes, tmp_path, capsys):
     """Nodes that have recorded nothing write nothing, and no folder is left."""
-    folder = nodes("both are interrupted", kept="nothing")
+    folder = nodes("both are interrupted", kept="nothing", name="gravity", duration=0.0)
     place = tmp_path / "run"
     with interrupted_when((folder / "controller runs").exists):
         assert main(["demo", "gravity", "--output", str(place)]) == INTERRUPTED
