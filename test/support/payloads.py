@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of arms that carry random payloads, and a study of how well these are identified.
 
-    PYTHONPATH=. python test/support/payloads.py [COUNT] [CELL ...]
+    PYTHONPATH=. python test/support/payloads.py [--gain SHARE] [COUNT] [CELL ...]
 
 The object turns and moves along sines for five seconds. On this motion the torques and wrenches of
 any payload follow from Newton's and Euler's equations in world axes, which share no code with the
 regressors; joints have viscous friction, Coulomb friction, and at rest a force below that which
-stays. Sensors have white noise.
+stays. Sensors have white noise. With a share such as 0.02, the torque constant of each drive is
+off by it, up or down.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -31,7 +33,7 @@ CELLS = {
     "two Pandas": ("lift_box_panda", 1.0),
     "two UR5": ("two_ur5", 0.6),
 }
-NOISE = Noise()
+NOISE = Noise(torque_gain=0.0)
 SECONDS = 5.0
 # Amplitudes of the object's displacement [m] and rotation vector [rad], and frequencies [Hz].
 _MOVE, _TURN = np.array([0.03, 0.03, 0.06]), np.array([0.35, 0.35, 0.35])
@@ -141,7 +143,10 @@ def _inertias(r):
 
 
 def record(arms: Carried, payload, rng, noise: Noise = NOISE) -> RecordedMotion:
-    """Return noisy samples of arms that carry a payload (mass, centre, inertia about it)."""
+    """Return noisy samples of arms that carry a payload (mass, centre, inertia about it).
+
+    Drives give (1 +- `noise.torque_gain`) times the recorded torques, each with its own sign.
+    """
     mass, centre, inertia = payload
     g = np.array(arms.system.model.gravity)
     R = arms.pose[:, :3, :3]
@@ -174,6 +179,8 @@ def record(arms: Carried, payload, rng, noise: Noise = NOISE) -> RecordedMotion:
         wrenches[:, i, 3:] = np.einsum("nij,nj->ni", back, f)
     limits = arms.system.limits["effort"]
     torque += _friction(arms.qd, 0.007 * limits, 0.007 * limits, rng)
+    if noise.torque_gain > 0.0:
+        torque /= 1.0 + noise.torque_gain * rng.choice([-1.0, 1.0], size=torque.shape[1])
     draw = rng.normal
     torque = torque + draw(size=torque.shape) * np.hypot(
         noise.torque, noise.torque_fraction * np.abs(torque)
@@ -198,16 +205,18 @@ def _friction(qd, viscous, coulomb, rng):
     return found
 
 
-def study(cell: str, count: int, sources=("torque", "wrench", "both")) -> dict:
+def study(
+    cell: str, count: int, sources=("torque", "wrench", "both"), noise: Noise = NOISE
+) -> dict:
     """Return errors and coverage for random payloads, by measured quantity."""
     arms = carried(cell)
-    held = HeldObject(ArmKinematics(arms.system), arms.grasps, NOISE, 5.0)
+    held = HeldObject(ArmKinematics(arms.system), arms.grasps, noise, 5.0)
     mass = held.prior[0]
     errors: dict[str, list] = {source: [] for source in sources}
     rng = np.random.default_rng(7)
     for _ in range(count):
         payload = random_payload(rng, mass, 0.15)
-        motion = record(arms, payload, rng)
+        motion = record(arms, payload, rng, noise)
         true = np.concatenate(
             [[payload[0]], payload[1], payload[2][[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]
         )
@@ -257,6 +266,13 @@ def table(cell: str, found: dict) -> str:
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    for which in sys.argv[2:] or CELLS:
-        print(table(which, study(which, number)), flush=True)
+    options = argparse.ArgumentParser()
+    options.add_argument("--gain", type=float, default=0.0)
+    options.add_argument("count", type=int, nargs="?", default=100)
+    options.add_argument("cells", nargs="*", default=[*CELLS])
+    given = options.parse_args()
+    for which in given.cells:
+        sources = ("torque", "both") if given.gain else ("torque", "wrench", "both")
+        noise = replace(NOISE, torque_gain=given.gain)
+        found = study(which, given.count, sources, noise)
+        print(table(which, found), flush=True)
