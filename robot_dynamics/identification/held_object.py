@@ -180,6 +180,16 @@ class HeldObject:
         found: Array = (L @ residual)[:, : self._na, 0]
         return found
 
+    def information(self, motion: RecordedMotion) -> Array:
+        """Return the information matrix (u, u) of a motion: inverse covariance without a prior."""
+        A, _, _ = self._rows(motion, self._friction.first_guess())
+        rows = A.reshape(-1, A.shape[2])
+        return np.asarray(rows.T @ rows)
+
+    def deviations_before(self) -> Array:
+        """Standard deviations of all unknowns before a recording (u,)."""
+        return self._prior(self._friction.first_guess())[1]
+
     @property
     def _radius(self) -> float:
         m, h, I = self.prior[0], self.prior[1:4], self.prior[4:]
@@ -192,7 +202,7 @@ class HeldObject:
         of_friction, wide = self._friction.prior(friction)
         mean = np.concatenate([self.prior, of_friction, np.zeros(self._na + 6 * self._k)])
         of_body = m * np.array([1.0] + [r] * 3 + [r**2] * 6)
-        gains = np.full(self._na, self._noise.torque_gain)
+        gains = np.full(self._na, self._noise.torque_gain or 1.0)  # known ones have no part
         return mean, np.concatenate([of_body, wide, gains, np.tile(_BIAS, self._k)])
 
     def _rows(self, motion: RecordedMotion, friction: Array) -> tuple[Array, Array, Array]:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of arms that carry random payloads, and a study of how well these are identified.
 
-    PYTHONPATH=. python test/support/payloads.py [--gain SHARE] [COUNT] [CELL ...]
+    PYTHONPATH=. python test/support/payloads.py [--gain SHARE] [--planned SECONDS] [COUNT] [CELL ...]
 
-The object turns and moves along sines for five seconds. On this motion the torques and wrenches of
+The object turns and moves along sines for five seconds, or as `excite` plans it for torques. On this motion the torques and wrenches of
 any payload follow from Newton's and Euler's equations in world axes, which share no code with the
 regressors; joints have viscous friction, Coulomb friction, and at rest a force below that which
 stays. Sensors have white noise. With a share such as 0.02, the torque constant of each drive is
@@ -23,7 +23,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
+from robot_dynamics.app.identification.payload_excitation import excite_payload
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
+from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.motion import ArmKinematics, Noise, RecordedMotion
 
@@ -57,15 +60,8 @@ class Carried(NamedTuple):
     acceleration: np.ndarray
 
 
-@cache
-def carried(cell: str, period: float = 0.002) -> Carried:
-    """Return the exact motion of a cell of `CELLS`, in samples of a period [s]."""
-    name, size = CELLS[cell]
-    scenario = rd.load_scenario(name)
-    system = build_system(scenario)
-    grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
-    robot, model = rd.Robot(system.arms_alone), system.arms_alone
-    index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
+def along_sines(scenario, period: float, size: float) -> np.ndarray:
+    """Return poses (N, 4, 4) of the object along sines, with two more samples at each end."""
     time = period * np.arange(-2, round(SECONDS / period) + 2)[:, None]
     pose = np.tile(np.eye(4), (len(time), 1, 1))
     pose[:, :3, :3] = Rotation.from_rotvec(
@@ -74,14 +70,49 @@ def carried(cell: str, period: float = 0.002) -> Carried:
     start = pose_matrix(scenario.cell.object)
     pose[:, :3, :3] = start[:3, :3] @ pose[:, :3, :3]
     pose[:, :3, 3] = start[:3, 3] + size * _MOVE * (1.0 - np.cos(2.0 * np.pi * _MOVES * time))
-    q = np.zeros((len(time), model.nq))
+    return pose
+
+
+def planned_poses(scenario, period: float, longest: float) -> np.ndarray:
+    """Return poses (N, 4, 4) of the object as planned, with two more samples at each end."""
+    plan = excite_payload(scenario, use="torques", share=1e-6, longest_s=longest)
+    print("\n".join(plan.lines), flush=True)
+    rows = plan_reference(ReferenceSettings(plan.segments), scenario.object_pose).rows(
+        period * np.arange(-2, round(plan.duration / period) + 2)
+    )
+    pose = np.tile(np.eye(4), (len(rows), 1, 1))
+    pose[:, :3, :3] = Rotation.from_quat(rows[:, 3:7]).as_matrix()
+    pose[:, :3, 3] = rows[:, :3]
+    return pose
+
+
+@cache
+def carried(cell: str, period: float = 0.002, planned: float = 0.0) -> Carried:
+    """Return the exact motion of a cell of `CELLS`, in samples of a period [s].
+
+    Args:
+        cell: Its name.
+        period: The period [s].
+        planned: Duration after which `excite` adds no move [s]; 0 for motion along sines.
+    """
+    name, size = CELLS[cell]
+    scenario = rd.load_scenario(name)
+    system = build_system(scenario)
+    grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
+    robot, model = rd.Robot(system.arms_alone), system.arms_alone
+    index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
+    if planned:
+        pose = planned_poses(scenario, period, planned)
+    else:
+        pose = along_sines(scenario, period, size)
+    q = np.zeros((len(pose), model.nq))
     first = 0
     for arm, grasp in zip(system.arms, grasps, strict=True):
         own = index[first : first + len(arm.joints)]
         first += len(arm.joints)
         q[:, own] = arm.posture
         wanted = pose @ grasp
-        for _ in range(12):  # Newton's method, from one posture: a smooth function of the pose
+        for _ in range(25):  # Newton's method, from one posture: a smooth function of the pose
             at = robot.pose(arm.tool, q)
             error = np.hstack(
                 [
@@ -96,7 +127,7 @@ def carried(cell: str, period: float = 0.002) -> Carried:
         assert np.abs(error).max() < 1e-9
     qd = np.gradient(q, period, axis=0)
     qdd = np.gradient(qd, period, axis=0)
-    twist = np.empty((len(time), 6))
+    twist = np.empty((len(pose), 6))
     Rd = np.gradient(pose[:, :3, :3], period, axis=0)
     W = Rd @ np.swapaxes(pose[:, :3, :3], 1, 2)
     twist[:, :3] = 0.5 * np.stack(
@@ -206,10 +237,14 @@ def _friction(qd, viscous, coulomb, rng):
 
 
 def study(
-    cell: str, count: int, sources=("torque", "wrench", "both"), noise: Noise = NOISE
+    cell: str,
+    count: int,
+    sources=("torque", "wrench", "both"),
+    noise: Noise = NOISE,
+    planned: float = 0.0,
 ) -> dict:
-    """Return errors and coverage for random payloads, by measured quantity."""
-    arms = carried(cell)
+    """Return errors and coverage for random payloads, by measured quantity; see `carried`."""
+    arms = carried(cell, planned=planned)
     held = HeldObject(ArmKinematics(arms.system), arms.grasps, noise, 5.0)
     mass = held.prior[0]
     errors: dict[str, list] = {source: [] for source in sources}
@@ -268,11 +303,14 @@ def table(cell: str, found: dict) -> str:
 if __name__ == "__main__":
     options = argparse.ArgumentParser()
     options.add_argument("--gain", type=float, default=0.0)
+    options.add_argument("--planned", type=float, default=0.0)
     options.add_argument("count", type=int, nargs="?", default=100)
     options.add_argument("cells", nargs="*", default=[*CELLS])
     given = options.parse_args()
     for which in given.cells:
-        sources = ("torque", "both") if given.gain else ("torque", "wrench", "both")
+        sources = (
+            ("torque", "both") if given.gain or given.planned else ("torque", "wrench", "both")
+        )
         noise = replace(NOISE, torque_gain=given.gain)
-        found = study(which, given.count, sources, noise)
+        found = study(which, given.count, sources, noise, given.planned)
         print(table(which, found), flush=True)
