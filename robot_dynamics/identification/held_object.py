@@ -115,7 +115,7 @@ class HeldObject:
             mean, deviations = self._prior(friction)
             rows = [self._rows(one, friction) for motion in motions for one in motion.pieces()]
             A, y, freedom = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-            if freedom.sum() < 4 * A.shape[2]:
+            if freedom.sum() < 4 * A.any(axis=(0, 1)).sum():
                 raise IdentificationError(
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
                     f"expected samples of some seconds without gaps, as arms move an object."

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of arms that carry random payloads, and a study of how well these are identified.
 
-    PYTHONPATH=. python test/support/payloads.py [--gain SHARE] [--planned SECONDS] [COUNT] [CELL ...]
+    PYTHONPATH=. python test/support/payloads.py [--gain SHARE] [--planned S] [COUNT] [CELL ...]
 
-The object turns and moves along sines for five seconds, or as `excite` plans it for torques. On this motion the torques and wrenches of
-any payload follow from Newton's and Euler's equations in world axes, which share no code with the
-regressors; joints have viscous friction, Coulomb friction, and at rest a force below that which
-stays. Sensors have white noise. With a share such as 0.02, the torque constant of each drive is
-off by it, up or down.
+The object turns and moves along sines for five seconds; with a number of seconds as `excite` plans
+it for torques, until no move is added. On this motion the torques and wrenches of any payload
+follow from Newton's and Euler's equations in world axes, which share no code with the regressors;
+joints have viscous friction, Coulomb friction, and at rest a force below that which stays. Sensors
+have white noise. With a share such as 0.02, the torque constant of each drive is off by it, up or
+down.
 """
 
 from __future__ import annotations
@@ -105,25 +106,26 @@ def carried(cell: str, period: float = 0.002, planned: float = 0.0) -> Carried:
         pose = planned_poses(scenario, period, planned)
     else:
         pose = along_sines(scenario, period, size)
-    q = np.zeros((len(pose), model.nq))
+    q, start = np.zeros((len(pose), model.nq)), pose_matrix(scenario.cell.object)
     first = 0
     for arm, grasp in zip(system.arms, grasps, strict=True):
         own = index[first : first + len(arm.joints)]
         first += len(arm.joints)
         q[:, own] = arm.posture
-        wanted = pose @ grasp
-        for _ in range(25):  # Newton's method, from one posture: a smooth function of the pose
-            at = robot.pose(arm.tool, q)
-            error = np.hstack(
-                [
-                    Rotation.from_matrix(
-                        wanted[:, :3, :3] @ np.swapaxes(at[:, :3, :3], 1, 2)
-                    ).as_rotvec(),
-                    wanted[:, :3, 3] - at[:, :3, 3],
-                ]
-            )
-            J = robot.jacobian(arm.tool, q, axes="aligned")[:, :, own]
-            q[:, own] += np.einsum("nij,nj->ni", np.linalg.pinv(J), error)
+        away = Rotation.from_matrix(start[:3, :3].T @ pose[:, :3, :3]).as_rotvec()
+        for share in (0.25, 0.5, 0.75, *[1.0] * 10):  # Newton's method, further and further
+            part = np.tile(np.eye(4), (len(pose), 1, 1))
+            part[:, :3, :3] = start[:3, :3] @ Rotation.from_rotvec(share * away).as_matrix()
+            part[:, :3, 3] = start[:3, 3] + share * (pose[:, :3, 3] - start[:3, 3])
+            wanted = part @ grasp
+            for _ in range(4 if share < 1.0 else 1):
+                at = robot.pose(arm.tool, q)
+                turned = wanted[:, :3, :3] @ np.swapaxes(at[:, :3, :3], 1, 2)
+                error = np.hstack(
+                    [Rotation.from_matrix(turned).as_rotvec(), wanted[:, :3, 3] - at[:, :3, 3]]
+                )
+                J = robot.jacobian(arm.tool, q, axes="aligned")[:, :, own]
+                q[:, own] += np.einsum("nij,nj->ni", np.linalg.pinv(J), error)
         assert np.abs(error).max() < 1e-9
     qd = np.gradient(q, period, axis=0)
     qdd = np.gradient(qd, period, axis=0)

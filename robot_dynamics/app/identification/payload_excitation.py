@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions of an object that arms hold, which make its mass, centre and inertia observable.
 
-The moves are segments of a reference; see `move_planner`. The arms' motion follows from the control
-law, and each move must pass the law's check of the path.
+The moves are segments of a reference; see `move_planner`. The arms' motion follows from the
+control law, and each move must pass the law's check of the path.
 """
 
 from __future__ import annotations
