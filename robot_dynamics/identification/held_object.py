@@ -114,7 +114,10 @@ class HeldObject:
         for _ in range(2):  # the second time with the friction that was found
             mean, deviations = self._prior(friction)
             rows = [self._rows(one, friction) for motion in motions for one in motion.pieces()]
-            A, y, freedom = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+            # Pieces in which nothing is held have no instants, or fewer rows.
+            most = max(one[1].shape[1] for one in rows)
+            parts = zip(*(one for one in rows if one[1].shape[1] == most), strict=True)
+            A, y, freedom = map(np.concatenate, parts)
             if freedom.sum() < 4 * A.any(axis=(0, 1)).sum():
                 raise IdentificationError(
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "

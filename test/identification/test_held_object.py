@@ -85,8 +85,8 @@ def test_a_payload_is_found_within_its_deviations(good, found, use):
     values, deviations = found.payload.summary
     true = np.array([MASS, *PAYLOAD[1]])
     assert (np.abs(values[:4] - true) < 4.0 * deviations[:4]).all()
-    # A thousandth of the mass and a few millimetres: the claim of the documents.
-    assert deviations[0] < 3e-3 * MASS
+    # Some thousandths of the mass and a few millimetres: the claim of the documents.
+    assert deviations[0] < (6e-3 if use == "torques" else 1e-3) * MASS
     assert deviations[1:4].max() < 4e-3
     assert is_physical(found.payload.parameters)
     assert found.payload.held_out[1] < 1.5 < found.payload.held_out[0]
