@@ -104,12 +104,22 @@ class DriveEquations:
         noise: Noise of the samples.
         cutoff: Cut-off frequency of the low-pass [Hz].
         delay: Expected delay of command and measurement [s].
+        weightless: Whether the drives add the torque that holds the links, so that commands leave
+            it out.
     """
 
     def __init__(
-        self, robot: Robot, joints: Sequence[str], noise: Noise, cutoff: float, delay: float
+        self,
+        robot: Robot,
+        joints: Sequence[str],
+        noise: Noise,
+        cutoff: float,
+        delay: float,
+        *,
+        weightless: bool = False,
     ) -> None:
         self._states, self._cutoff, self._delay = SmoothedArm(robot, joints, noise), cutoff, delay
+        self._weightless = weightless
         self.names = (
             *(f"torque constant of {name}" for name in joints),
             *self._states.friction.names,
@@ -159,6 +169,9 @@ class DriveEquations:
         q, qd, qdd, unknown = states.of(motion, filters)
         assert motion.torque is not None
         needed = states.robot.inverse_dynamics(q, qd, qdd)[:, index]
+        if self._weightless:
+            still = np.zeros_like(qd)
+            needed = needed - states.robot.inverse_dynamics(q, still, still)[:, index]
         slope = filters.slope(motion.torque)
         return _Piece(q, qd[:, index], needed, motion.torque, slope, unknown)
 

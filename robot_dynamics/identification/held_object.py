@@ -5,10 +5,11 @@
 The arms share the wrench of the object in an unknown way: besides the object's parameters there
 is an internal force at each instant. With joint torques tau and measured wrenches w of the arms,
 
-    tau - ID(q, qd, qdd) = J^T F (Y pi / k + E f) + friction + noise
-    w                    =     F (Y pi / k + E f) + bias + noise
+    (1 + e) tau - ID(q, qd, qdd) = J^T F (Y pi / k + E f) + friction + noise
+    w                            =     F (Y pi / k + E f) + bias + noise
 
-in which F Y pi / k is an equal part of the object's wrench and E f the internal force. The rows
+in which F Y pi / k is an equal part of the object's wrench, E f the internal force, and e the
+unknown error of each drive's torque constant. The rows
 are whitened by their noise and projected across the columns of f; both sides then go through one
 low-pass. Noise of accelerations enters through the inertia of the arms and of the object.
 """
@@ -94,6 +95,7 @@ class HeldObject:
         self.names = (
             *PARAMETERS,
             *self._friction.names,
+            *(f"error of torque constant of {name}" for name in self._joints),
             *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in WRENCH_AXES),
         )
         # Internal forces: an arm's wrench against that of the last one, in the object's frame.
@@ -112,8 +114,11 @@ class HeldObject:
         for _ in range(2):  # the second time with the friction that was found
             mean, deviations = self._prior(friction)
             rows = [self._rows(one, friction) for motion in motions for one in motion.pieces()]
-            A, y, freedom = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-            if freedom.sum() < 4 * A.shape[2]:
+            # Pieces in which nothing is held have no instants, or fewer rows.
+            most = max(one[1].shape[1] for one in rows)
+            parts = zip(*(one for one in rows if one[1].shape[1] == most), strict=True)
+            A, y, freedom = map(np.concatenate, parts)
+            if freedom.sum() < 4 * A.any(axis=(0, 1)).sum():
                 raise IdentificationError(
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
                     f"expected samples of some seconds without gaps, as arms move an object."
@@ -178,6 +183,16 @@ class HeldObject:
         found: Array = (L @ residual)[:, : self._na, 0]
         return found
 
+    def information(self, motion: RecordedMotion) -> Array:
+        """Return the information matrix (u, u) of a motion: inverse covariance without a prior."""
+        A, _, _ = self._rows(motion, self._friction.first_guess())
+        rows = A.reshape(-1, A.shape[2])
+        return np.asarray(rows.T @ rows)
+
+    def deviations_before(self) -> Array:
+        """Standard deviations of all unknowns before a recording (u,)."""
+        return self._prior(self._friction.first_guess())[1]
+
     @property
     def _radius(self) -> float:
         m, h, I = self.prior[0], self.prior[1:4], self.prior[4:]
@@ -188,9 +203,10 @@ class HeldObject:
         """Return estimates before the recording and their deviations, with Coulomb friction."""
         m, r = self.prior[0], self._radius
         of_friction, wide = self._friction.prior(friction)
-        mean = np.concatenate([self.prior, of_friction, np.zeros(6 * self._k)])
+        mean = np.concatenate([self.prior, of_friction, np.zeros(self._na + 6 * self._k)])
         of_body = m * np.array([1.0] + [r] * 3 + [r**2] * 6)
-        return mean, np.concatenate([of_body, wide, np.tile(_BIAS, self._k)])
+        gains = np.full(self._na, self._noise.torque_gain or 1.0)  # known ones have no part
+        return mean, np.concatenate([of_body, wide, gains, np.tile(_BIAS, self._k)])
 
     def _rows(self, motion: RecordedMotion, friction: Array) -> tuple[Array, Array, Array]:
         """Return the low-passed whitened regressor, measurements and freedom of a motion."""
@@ -211,6 +227,9 @@ class HeldObject:
         A, B, D, known = self._columns(q, qd, qdd)
         speeds = qd[:, self.kinematics.index]
         y, variance = self._measurements(motion, filters, friction, speeds)
+        if self._noise.torque_gain > 0.0:
+            joint = np.arange(self._na)
+            A[:, joint, PER_BODY + 3 * self._na + joint] = -y[:, joint]
         y -= known
         used = np.isfinite(variance).any(axis=0)
         A, B, D, y, variance = A[:, used], B[:, used], D[:, used], y[:, used], variance[:, used]
@@ -255,7 +274,7 @@ class HeldObject:
             B[:, own], B[:, of_wrench] = Jt @ F, F
             D[:, own, own] += Jt @ inertia @ tool.J
             D[:, of_wrench, own] = inertia @ tool.J
-            at = PER_BODY + 3 * na + 6 * i
+            at = PER_BODY + 4 * na + 6 * i
             A[:, of_wrench, at : at + 6] = np.eye(6)
             known[:, of_wrench] = tool.Y @ self._sensor_tools[i]
         A[:, :na, PER_BODY : PER_BODY + 3 * na] = self._friction.columns(qd[:, index])

@@ -32,9 +32,10 @@ _PIECE = 5000  # samples
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of white noise in the samples; residuals correct their common scale.
+    """Standard deviations of white noise in the samples, and of the torque constants.
 
-    All but `torque_fraction` must be positive, because equations are weighted by them.
+    Residuals correct the common scale of the noise. All but `torque_fraction` and `torque_gain`
+    must be positive, because equations are weighted by them.
 
     Attributes:
         position: Joint positions [rad or m].
@@ -42,6 +43,8 @@ class Noise:
         torque_fraction: A further part, as a fraction of the torque.
         force: Forces of wrist sensors [N].
         moment: Moments of wrist sensors [N m].
+        torque_gain: Torque constant of each drive, over its value: the same in all samples. It
+            counts for payloads; links of arms are those that explain the torques as they are.
     """
 
     position: float = 1e-4
@@ -49,10 +52,11 @@ class Noise:
     torque_fraction: float = 0.02
     force: float = 0.3
     moment: float = 0.02
+    torque_gain: float = 0.02
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            zero = name == "torque_fraction"
+            zero = name in ("torque_fraction", "torque_gain")
             if not (0.0 < value < math.inf or (zero and value == 0.0)):
                 expected = "a number from 0 on" if zero else "a positive number"
                 raise ArgumentError(f"noise: {name} is {value!r}; expected {expected}.")

@@ -51,16 +51,25 @@ class Payload:
     @property
     def summary(self) -> tuple[Array, Array]:
         """Mass, centre (3) and inertia about it (6), and their standard deviations, each (10,)."""
-        slopes = np.empty((PER_BODY, PER_BODY))
-        for i in range(PER_BODY):
-            step = np.zeros(PER_BODY)
-            step[i] = 1e-6 * max(abs(self.parameters[i]), 1e-3)
-            difference = about_center(self.parameters + step) - about_center(
-                self.parameters - step
-            )
-            slopes[:, i] = difference / (2.0 * step[i])
-        deviations = np.sqrt(np.diag(slopes @ self.covariance @ slopes.T))
-        return about_center(self.parameters), deviations
+        return about_center(self.parameters), deviations_about_center(
+            self.parameters, self.covariance
+        )
+
+
+def deviations_about_center(parameters: Array, covariance: Array) -> Array:
+    """Return standard deviations (10,) of `about_center`.
+
+    Args:
+        parameters: Standard parameters (10,).
+        covariance: Their covariance (10, 10).
+    """
+    slopes = np.empty((PER_BODY, PER_BODY))
+    for i in range(PER_BODY):
+        step = np.zeros(PER_BODY)
+        step[i] = 1e-6 * max(abs(parameters[i]), 1e-3)
+        difference = about_center(parameters + step) - about_center(parameters - step)
+        slopes[:, i] = difference / (2.0 * step[i])
+    return np.sqrt(np.diag(slopes @ covariance @ slopes.T))
 
 
 def about_center(parameters: Array) -> Array:

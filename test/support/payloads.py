@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of arms that carry random payloads, and a study of how well these are identified.
 
-    PYTHONPATH=. python test/support/payloads.py [COUNT] [CELL ...]
+    PYTHONPATH=. python test/support/payloads.py [--gain SHARE] [--planned S] [COUNT] [CELL ...]
 
-The object turns and moves along sines for five seconds. On this motion the torques and wrenches of
-any payload follow from Newton's and Euler's equations in world axes, which share no code with the
-regressors; joints have viscous friction, Coulomb friction, and at rest a force below that which
-stays. Sensors have white noise.
+The object turns and moves along sines for five seconds; with a number of seconds as `excite` plans
+it for torques, until no move is added. On this motion the torques and wrenches of any payload
+follow from Newton's and Euler's equations in world axes, which share no code with the regressors;
+joints have viscous friction, Coulomb friction, and at rest a force below that which stays. Sensors
+have white noise. With a share such as 0.02, the torque constant of each drive is off by it, up or
+down.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,7 +24,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics as rd
+from robot_dynamics.app.identification.payload_excitation import excite_payload
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
+from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.identification.held_object import HeldObject
 from robot_dynamics.identification.motion import ArmKinematics, Noise, RecordedMotion
 
@@ -31,7 +37,7 @@ CELLS = {
     "two Pandas": ("lift_box_panda", 1.0),
     "two UR5": ("two_ur5", 0.6),
 }
-NOISE = Noise()
+NOISE = Noise(torque_gain=0.0)
 SECONDS = 5.0
 # Amplitudes of the object's displacement [m] and rotation vector [rad], and frequencies [Hz].
 _MOVE, _TURN = np.array([0.03, 0.03, 0.06]), np.array([0.35, 0.35, 0.35])
@@ -55,15 +61,8 @@ class Carried(NamedTuple):
     acceleration: np.ndarray
 
 
-@cache
-def carried(cell: str, period: float = 0.002) -> Carried:
-    """Return the exact motion of a cell of `CELLS`, in samples of a period [s]."""
-    name, size = CELLS[cell]
-    scenario = rd.load_scenario(name)
-    system = build_system(scenario)
-    grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
-    robot, model = rd.Robot(system.arms_alone), system.arms_alone
-    index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
+def along_sines(scenario, period: float, size: float) -> np.ndarray:
+    """Return poses (N, 4, 4) of the object along sines, with two more samples at each end."""
     time = period * np.arange(-2, round(SECONDS / period) + 2)[:, None]
     pose = np.tile(np.eye(4), (len(time), 1, 1))
     pose[:, :3, :3] = Rotation.from_rotvec(
@@ -72,29 +71,65 @@ def carried(cell: str, period: float = 0.002) -> Carried:
     start = pose_matrix(scenario.cell.object)
     pose[:, :3, :3] = start[:3, :3] @ pose[:, :3, :3]
     pose[:, :3, 3] = start[:3, 3] + size * _MOVE * (1.0 - np.cos(2.0 * np.pi * _MOVES * time))
-    q = np.zeros((len(time), model.nq))
+    return pose
+
+
+def planned_poses(scenario, period: float, longest: float) -> np.ndarray:
+    """Return poses (N, 4, 4) of the object as planned, with two more samples at each end."""
+    plan = excite_payload(scenario, use="torques", share=1e-6, longest_s=longest)
+    print("\n".join(plan.lines), flush=True)
+    rows = plan_reference(ReferenceSettings(plan.segments), scenario.object_pose).rows(
+        period * np.arange(-2, round(plan.duration / period) + 2)
+    )
+    pose = np.tile(np.eye(4), (len(rows), 1, 1))
+    pose[:, :3, :3] = Rotation.from_quat(rows[:, 3:7]).as_matrix()
+    pose[:, :3, 3] = rows[:, :3]
+    return pose
+
+
+@cache
+def carried(cell: str, period: float = 0.002, planned: float = 0.0) -> Carried:
+    """Return the exact motion of a cell of `CELLS`, in samples of a period [s].
+
+    Args:
+        cell: Its name.
+        period: The period [s].
+        planned: Duration after which `excite` adds no move [s]; 0 for motion along sines.
+    """
+    name, size = CELLS[cell]
+    scenario = rd.load_scenario(name)
+    system = build_system(scenario)
+    grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
+    robot, model = rd.Robot(system.arms_alone), system.arms_alone
+    index = [model.v_slices[model.joint_index(joint)].start for joint in system.joint_names]
+    if planned:
+        pose = planned_poses(scenario, period, planned)
+    else:
+        pose = along_sines(scenario, period, size)
+    q, start = np.zeros((len(pose), model.nq)), pose_matrix(scenario.cell.object)
     first = 0
     for arm, grasp in zip(system.arms, grasps, strict=True):
         own = index[first : first + len(arm.joints)]
         first += len(arm.joints)
         q[:, own] = arm.posture
-        wanted = pose @ grasp
-        for _ in range(12):  # Newton's method, from one posture: a smooth function of the pose
-            at = robot.pose(arm.tool, q)
-            error = np.hstack(
-                [
-                    Rotation.from_matrix(
-                        wanted[:, :3, :3] @ np.swapaxes(at[:, :3, :3], 1, 2)
-                    ).as_rotvec(),
-                    wanted[:, :3, 3] - at[:, :3, 3],
-                ]
-            )
-            J = robot.jacobian(arm.tool, q, axes="aligned")[:, :, own]
-            q[:, own] += np.einsum("nij,nj->ni", np.linalg.pinv(J), error)
+        away = Rotation.from_matrix(start[:3, :3].T @ pose[:, :3, :3]).as_rotvec()
+        for share in (0.25, 0.5, 0.75, *[1.0] * 10):  # Newton's method, further and further
+            part = np.tile(np.eye(4), (len(pose), 1, 1))
+            part[:, :3, :3] = start[:3, :3] @ Rotation.from_rotvec(share * away).as_matrix()
+            part[:, :3, 3] = start[:3, 3] + share * (pose[:, :3, 3] - start[:3, 3])
+            wanted = part @ grasp
+            for _ in range(4 if share < 1.0 else 1):
+                at = robot.pose(arm.tool, q)
+                turned = wanted[:, :3, :3] @ np.swapaxes(at[:, :3, :3], 1, 2)
+                error = np.hstack(
+                    [Rotation.from_matrix(turned).as_rotvec(), wanted[:, :3, 3] - at[:, :3, 3]]
+                )
+                J = robot.jacobian(arm.tool, q, axes="aligned")[:, :, own]
+                q[:, own] += np.einsum("nij,nj->ni", np.linalg.pinv(J), error)
         assert np.abs(error).max() < 1e-9
     qd = np.gradient(q, period, axis=0)
     qdd = np.gradient(qd, period, axis=0)
-    twist = np.empty((len(time), 6))
+    twist = np.empty((len(pose), 6))
     Rd = np.gradient(pose[:, :3, :3], period, axis=0)
     W = Rd @ np.swapaxes(pose[:, :3, :3], 1, 2)
     twist[:, :3] = 0.5 * np.stack(
@@ -141,7 +176,10 @@ def _inertias(r):
 
 
 def record(arms: Carried, payload, rng, noise: Noise = NOISE) -> RecordedMotion:
-    """Return noisy samples of arms that carry a payload (mass, centre, inertia about it)."""
+    """Return noisy samples of arms that carry a payload (mass, centre, inertia about it).
+
+    Drives give (1 +- `noise.torque_gain`) times the recorded torques, each with its own sign.
+    """
     mass, centre, inertia = payload
     g = np.array(arms.system.model.gravity)
     R = arms.pose[:, :3, :3]
@@ -174,6 +212,8 @@ def record(arms: Carried, payload, rng, noise: Noise = NOISE) -> RecordedMotion:
         wrenches[:, i, 3:] = np.einsum("nij,nj->ni", back, f)
     limits = arms.system.limits["effort"]
     torque += _friction(arms.qd, 0.007 * limits, 0.007 * limits, rng)
+    if noise.torque_gain > 0.0:
+        torque /= 1.0 + noise.torque_gain * rng.choice([-1.0, 1.0], size=torque.shape[1])
     draw = rng.normal
     torque = torque + draw(size=torque.shape) * np.hypot(
         noise.torque, noise.torque_fraction * np.abs(torque)
@@ -198,16 +238,22 @@ def _friction(qd, viscous, coulomb, rng):
     return found
 
 
-def study(cell: str, count: int, sources=("torque", "wrench", "both")) -> dict:
-    """Return errors and coverage for random payloads, by measured quantity."""
-    arms = carried(cell)
-    held = HeldObject(ArmKinematics(arms.system), arms.grasps, NOISE, 5.0)
+def study(
+    cell: str,
+    count: int,
+    sources=("torque", "wrench", "both"),
+    noise: Noise = NOISE,
+    planned: float = 0.0,
+) -> dict:
+    """Return errors and coverage for random payloads, by measured quantity; see `carried`."""
+    arms = carried(cell, planned=planned)
+    held = HeldObject(ArmKinematics(arms.system), arms.grasps, noise, 5.0)
     mass = held.prior[0]
     errors: dict[str, list] = {source: [] for source in sources}
     rng = np.random.default_rng(7)
     for _ in range(count):
         payload = random_payload(rng, mass, 0.15)
-        motion = record(arms, payload, rng)
+        motion = record(arms, payload, rng, noise)
         true = np.concatenate(
             [[payload[0]], payload[1], payload[2][[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]]
         )
@@ -257,6 +303,16 @@ def table(cell: str, found: dict) -> str:
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    for which in sys.argv[2:] or CELLS:
-        print(table(which, study(which, number)), flush=True)
+    options = argparse.ArgumentParser()
+    options.add_argument("--gain", type=float, default=0.0)
+    options.add_argument("--planned", type=float, default=0.0)
+    options.add_argument("count", type=int, nargs="?", default=100)
+    options.add_argument("cells", nargs="*", default=[*CELLS])
+    given = options.parse_args()
+    for which in given.cells:
+        sources = (
+            ("torque", "both") if given.gain or given.planned else ("torque", "wrench", "both")
+        )
+        noise = replace(NOISE, torque_gain=given.gain)
+        found = study(which, given.count, sources, noise, given.planned)
+        print(table(which, found), flush=True)

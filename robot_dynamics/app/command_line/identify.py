@@ -13,7 +13,7 @@ from robot_dynamics.app.command_line.arguments import add_json, place, positive
 from robot_dynamics.app.output_files import STANDARD_OUTPUT, OutputError, require_parent
 from robot_dynamics.errors import UnknownNameError
 
-_NOISE = ("position", "torque", "torque_fraction", "force", "moment")
+_NOISE = ("position", "torque", "torque_fraction", "torque_gain", "force", "moment")
 
 
 def add_identify(commands: Any) -> None:
@@ -63,7 +63,7 @@ def add_identify(commands: Any) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="standard deviation of samples: position [rad], torque [N m], torque_fraction, force "
-        "[N] or moment [N m]; may be repeated",
+        "[N] or moment [N m]; torque_gain: of torque constants; may be repeated",
     )
     parser.add_argument(
         "--cutoff", type=positive, metavar="HZ", help="cut-off frequency of the low-pass (5 Hz)"

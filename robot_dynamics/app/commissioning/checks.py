@@ -20,9 +20,10 @@ Verdict = Literal["go", "no-go", "not examined"]
 
 #: Cut-off frequency of the fits [Hz]: recordings that a fault ends are short.
 CUTOFF = 10.0
+#: Speed of a joint that moves [rad/s or m/s].
+MOVES = 0.05
 _AT_HOME = 0.05  # rad or m: largest distance of a joint from home at the start
 _MOVED = 0.01  # rad or m: least displacement of an arm in the motion
-_MOVES = 0.05  # rad/s or m/s: speed of a joint that moves
 _SLOPE = 0.1  # largest error of velocities over the rate of positions
 _FRESH = 0.9  # least share of new samples while an arm moves
 _WEIGHT = 2.0  # N: least weight of a tool that shows the sign of a sensor
@@ -197,7 +198,7 @@ def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> Ce
     known = np.isfinite(rate) & np.isfinite(qd)
     if np.isnan(qd).all():
         return CellCheck(arm, name, "not examined", "the driver publishes none")
-    moving = known & (np.maximum(np.abs(rate), np.abs(qd)) > _MOVES)
+    moving = known & (np.maximum(np.abs(rate), np.abs(qd)) > MOVES)
     used = moving.sum(axis=0) >= _SAMPLES
     if not used.any():
         return CellCheck(arm, name, "not examined", "no joint moved")
@@ -219,7 +220,7 @@ def _velocities(arm: str, joints: tuple[str, ...], rate: Array, qd: Array) -> Ce
 
 def _samples(arm: str, rate: Array, q: Array, period: float) -> CellCheck:
     """Return the check that samples of a moving arm are new."""
-    moving = np.asarray((np.abs(np.nan_to_num(rate)) > _MOVES).any(axis=1))[1:]
+    moving = np.asarray((np.abs(np.nan_to_num(rate)) > MOVES).any(axis=1))[1:]
     name, limit = "rate", f"at least {_FRESH / period:.4g} a second"
     if moving.sum() < _SAMPLES:
         return CellCheck(arm, name, "not examined", "no joint moved")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.app.commissioning.checks import CUTOFF, CellCheck, judged
+from robot_dynamics.app.commissioning.checks import CUTOFF, MOVES, CellCheck, judged
 from robot_dynamics.app.identification.drive_report import (
     DETERMINED,
     LEAST_CONSTANT,
@@ -45,6 +45,7 @@ _SIGN, _START = 3.0, 0.5  # standard deviations, and error of a constant, by a s
 OF_DRIVES = ("torque constants", "delay", "friction", "gravity and links")
 _AT_REST = 0.03  # rad/s or m/s: of joints whose tool is at rest
 _SENSOR = "wrist sensor"
+_FROZEN_S = 0.3  # longest time in which readings of a moving arm are the same
 
 
 def check_drives(
@@ -214,6 +215,16 @@ def check_sensors(
         speeds = filters.differentiate(free.motion.q[:, system.arm_slices[i]])[1]
         rests = np.asarray((np.abs(speeds) < _AT_REST).all(axis=1))
         assert free.motion.wrenches is not None
+        readings, period = free.motion.wrenches[:, i], free.motion.period
+        constant_s = period * _longest_constant(readings, speeds)
+        # A simulated sensor without noise and tool measures nothing.
+        nothing = "applied_torque" in recording and not np.nan_to_num(readings).any()
+        if constant_s > _FROZEN_S and not nothing:
+            found = f"it measures exactly the same for {constant_s:.2g} s of motion"
+            limit = f"at most {_FROZEN_S:g} s"
+            remedy = "look at its driver and its connection"
+            checks.append(CellCheck(arm.name, _SENSOR, "no-go", found, limit, remedy))
+            continue
         wrenches = np.where(rests[:, None, None], free.motion.wrenches, np.nan)
         motion = replace(free.motion, wrenches=wrenches)
         try:
@@ -235,6 +246,19 @@ def check_sensors(
     if len(sensors) < len(system.arms):
         return checks, None
     return checks, SensorIdentification(cell, sensors, None, [free], [])
+
+
+def _longest_constant(readings: Array, speeds: Array) -> int:
+    """Return the largest number of samples in which a moving arm's sensor measures the same.
+
+    Args:
+        readings: Its wrenches (N, 6).
+        speeds: Speeds of the arm's joints (N, n).
+    """
+    moves = np.nan_to_num(np.abs(speeds)).max(axis=1) > MOVES
+    same = np.append(False, (np.diff(readings, axis=0) == 0.0).all(axis=1)) & moves
+    changes = np.flatnonzero(~same)  # between two of them the readings are the same
+    return int(np.diff(changes, prepend=-1, append=len(same)).max()) - 1
 
 
 def _sensor(one: WristSensor, arm: Arm) -> CellCheck:

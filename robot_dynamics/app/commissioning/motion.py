@@ -14,12 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.identification.excitation import (
-    FreeWay,
-    as_task,
-    move_phase,
-    with_free_arms,
-)
+from robot_dynamics.app.identification.excitation import as_task, move_phase, with_free_arms
+from robot_dynamics.app.identification.move_planner import FreeWay
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array

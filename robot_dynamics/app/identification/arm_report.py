@@ -55,6 +55,14 @@ class ArmIdentification(IdentificationReport):
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
         found = not_identified("arm", self.excluded)
+        plant = self.cell.scenario.plant
+        scaled = [f"plant.{key}" for key in _SCALES if getattr(plant, key) != 1.0]
+        if scaled and self.excluded:
+            found.append(
+                f"in the corrected scenario {' and '.join(scaled)} are 1 for all arms, so that "
+                f"the simulated {' and '.join(map(repr, self.excluded))} differ from before; "
+                "expected recordings in which all arms move."
+            )
         for name, (_, links) in self.arms.items():
             causes = "compliance, loads, torque constants"
             found += doubts(links.fit, f" of arm {name!r}", causes)

@@ -30,6 +30,7 @@ from robot_dynamics.wording import EFFORT_UNITS
 LEAST_CONSTANT = 0.05
 #: Largest standard deviation of a torque constant that is determined.
 DETERMINED = 0.15
+_OTHER_PERIOD = 0.01  # of the control period, by which another one differs
 _SIGN = 3.0  # standard deviations from zero of a constant whose sign is determined
 
 
@@ -131,7 +132,9 @@ class DriveIdentification(IdentificationReport):
         """See `IdentificationReport`: delay of the commands.
 
         Raises:
-            IdentificationError: If a torque constant is wrong, which a scenario cannot correct.
+            IdentificationError: If a torque constant is wrong, which a scenario cannot correct,
+                or samples have another period than the scenario's control, in which the delay
+                is stated.
             NothingToCorrectError: If the drives are as stated.
         """
         for drives in self.arms.values():
@@ -140,6 +143,13 @@ class DriveIdentification(IdentificationReport):
         if not any(self._late):
             raise NothingToCorrectError(
                 "constants and delay of the drives are as stated; expected something to correct."
+            )
+        control, period = self.cell.scenario.control, self.inputs[0].motion.period
+        if abs(period / control.period - 1.0) > _OTHER_PERIOD:
+            raise IdentificationError(
+                f"the recording has a period of {1e3 * period:.4g} ms; expected that of the "
+                f"scenario, {1e3 * control.period:.4g} ms: the delay is stated in its periods, "
+                "and differs with the rate."
             )
         return ScenarioCorrection({"control.command_delay_periods": self.delay_periods})
 

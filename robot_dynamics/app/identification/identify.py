@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
 
 from robot_dynamics.app.identification.arm_report import ArmIdentification, motion_of
-from robot_dynamics.app.identification.drive_report import DriveIdentification
+from robot_dynamics.app.identification.drive_report import (
+    DriveIdentification,
+    wrong_constants,
+)
 from robot_dynamics.app.identification.frame_report import FrameIdentification
 from robot_dynamics.app.identification.inputs import (
+    FAR,
+    FAR_TURNED,
     Cell,
     Input,
     Source,
@@ -59,8 +64,6 @@ Identification = (
     | SurfaceIdentification
 )
 
-# Largest disagreement of arms about the object that frames correct [m, rad].
-_FAR, _FAR_TURNED = 0.1, 0.2
 _LEAST_S = 2.0  # of free motion or of holding that is used
 _NOT_NOISE = 3.0  # residual over noise that no noise explains if residuals are not white
 _LEAST_WAY = 0.1  # rad or m: joints of an arm that is identified move as far
@@ -318,14 +321,38 @@ def _drives(given: _Given) -> DriveIdentification:
     moving, excluded = _moving_arms(cell, inputs)
     found: list[dict[str, ArmDrives]] = []
     stated = control.command_delay_periods * control.period
+    carried = {arm.name: bool(arm.drive.compensates_gravity) for arm in cell.scenario.cell.arms}
     for own, delay in ((inputs, stated), (applied, 0.0)):
         drives = {}
         for arm in moving if own else ():
             motions = [motion_of(one.motion, cell, arm.name) for one in own]
-            equations = DriveEquations(robot, arm.joints, noise, cutoff, delay)
-            drives[arm.name] = equations.identify(motions)
+            # What a simulated plant applies has the weight in any case.
+            weightless = carried[arm.name] and own is inputs
+            of_arm = partial(DriveEquations, robot, arm.joints, noise, cutoff, delay)
+            drives[arm.name] = of_arm(weightless=weightless).identify(motions)
+            if own is inputs and wrong_constants(drives[arm.name]):
+                other = of_arm(weightless=not weightless).identify(motions)
+                _require_weight(arm.name, drives[arm.name], other, weightless=weightless)
         found.append(drives)
     return DriveIdentification(cell, found[0], found[1], inputs, excluded)
+
+
+def _require_weight(arm: str, found: ArmDrives, other: ArmDrives, *, weightless: bool) -> None:
+    """Refuse commands that include the weight of the links against what the scenario states.
+
+    Args:
+        arm: Name of the arm.
+        found: Its drives as the scenario states them.
+        other: The same for the opposite.
+        weightless: Whether the scenario states that the drives add gravity.
+    """
+    if wrong_constants(other) or other.fit.factor > found.fit.factor:
+        return
+    have = "include" if weightless else "leave out"
+    raise IdentificationError(
+        f"the commands of arm {arm!r} {have} the weight of its links (torque constants are 1 "
+        f"then); expected drive.compensates_gravity of the arm as {str(not weightless).lower()}."
+    )
 
 
 def _moving_arms(cell: Cell, inputs: list[Input]) -> tuple[list[Arm], dict[str, str]]:
@@ -354,7 +381,13 @@ def _moving_arms(cell: Cell, inputs: list[Input]) -> tuple[list[Arm], dict[str, 
 def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
     recordings, cell, noise = given.recordings, given.cell, given.noise
     _require_rigid(cell)
-    inputs = inputs_of(recordings, cell, "positions", allowed=(_FAR, _FAR_TURNED))
+    for arm in cell.scenario.cell.arms:
+        if arm.contact.kind != "rigid":
+            raise IdentificationError(
+                f"arm {arm.name!r} holds the object by a {arm.contact.kind} contact, in which it "
+                "can tilt or slip; expected rigid grasps."
+            )
+    inputs = inputs_of(recordings, cell, "positions", allowed=(FAR, FAR_TURNED))
     links = [
         {part.prefix + link.name for link in part.description.mechanism.links}
         for part in placed_robots(cell.scenario.cell)

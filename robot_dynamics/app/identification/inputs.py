@@ -20,6 +20,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.identification.held_object import WRENCH_AXES
 from robot_dynamics.identification.motion import ArmKinematics, RecordedMotion
 from robot_dynamics.identification.signals import IdentificationError, without_outliers
+from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
 
 #: Measurements that the equations use.
@@ -28,6 +29,8 @@ Source = Literal["torques", "wrenches", "both"]
 _MISSING = 0.2  # largest part of an arm's samples that may be missing
 _STILL = 0.02  # rad or m: joints that move less do not move
 _GAP, _TURN = 0.02, 0.05  # m, rad: largest disagreement of the arms about the object
+#: Largest error of a base placement or a grasp that is corrected [m, rad].
+FAR, FAR_TURNED = 0.1, 0.2
 _SATURATED = 0.98  # of the effort limit
 _LET_GO_S = 1.0  # hands that close or open touch the object so long
 _AT_RANGE = 0.01  # largest part of samples at an extreme value
@@ -109,7 +112,45 @@ def cell_of(recordings: list[Recording], scenario: Scenario | None) -> Cell:
                 f"recording {i + 1} of {recording.get('scenario')!r} has {found}; expected the "
                 f"{len(own)} joints of {scenario.name!r}, {own[0]!r} and so on."
             )
+        _require_same_cell(recording, i, scenario)
     return Cell(scenario, system, [pose_matrix(arm.grasp) for arm in scenario.cell.arms])
+
+
+def _require_same_cell(recording: Recording, i: int, scenario: Scenario) -> None:
+    """Check that a recording, the i-th, is of the arms and surfaces of a scenario."""
+    text = recording.metadata.get("scenario_text")
+    difference = _difference(scenario_of_text(str(text)).cell, scenario.cell) if text else ""
+    if difference:
+        raise IdentificationError(
+            f"recording {i + 1} of {recording.get('scenario')!r} has {difference}; expected the "
+            f"cell of {scenario.name!r}."
+        )
+
+
+def _difference(recorded: CellSettings, cell: CellSettings) -> str:
+    """Return the difference of two cells in what is not identified; empty without one.
+
+    Base placements and grasps are identified up to `FAR`.
+    """
+    if [arm.name for arm in recorded.arms] != [arm.name for arm in cell.arms]:
+        return "arms of other names"
+    surfaces, theirs = (
+        [(one.name, one.kind, one.sticks) for one in of.surfaces] for of in (cell, recorded)
+    )
+    if surfaces and theirs and surfaces != theirs:
+        return "other surfaces"
+    places = {
+        f"the grasp of arm {arm.name!r} elsewhere": (pose_matrix(arm.grasp), pose_matrix(of.grasp))
+        for arm, of in zip(cell.arms, recorded.arms, strict=True)
+    }
+    for j, (robot, other) in enumerate(zip(cell.robots, recorded.robots, strict=False)):
+        places[f"robot {j + 1} elsewhere"] = pose_matrix(robot), pose_matrix(other)
+    for difference, (place, that) in places.items():
+        apart = np.linalg.inv(place) @ that
+        turned = np.arccos(np.clip(0.5 * (np.trace(apart[:3, :3]) - 1.0), -1.0, 1.0))
+        if np.linalg.norm(apart[:3, 3]) > FAR or turned > FAR_TURNED:
+            return difference
+    return ""
 
 
 def input_of(
@@ -252,7 +293,8 @@ def _torques(recording: Recording, cell: Cell) -> tuple[Array, str]:
     if "applied_torque" in recording:  # over the period before the sample
         return _shifted(_column(recording, "applied_torque", na), 0), "applied"
     torque = _column(recording, "commanded_torque", na)
-    delay = cell.scenario.control.command_delay_periods
+    control, period = cell.scenario.control, float(recording.get("period_s"))
+    delay = round(control.command_delay_periods * control.period / period)
     torque = _shifted(torque, -1 - delay)  # over the period after the sample and the delay
     for arm in cell.scenario.cell.arms:
         if arm.drive.compensates_gravity:
