@@ -17,9 +17,9 @@ from robot_dynamics.compile.routine import Call, routine
 class LibraryCall:
     """A function of MuJoCo's library on a model and its data, as a `Call`.
 
-    Compiled code calls it at its address; where the address is not found, by Python. At its address
-    an error of the library ends the process; scenes use a thousandth of the memory whose lack would
-    be one.
+    Compiled code calls it at its address; where the address is not found, by Python. At its
+    address an error of the library ends the process: a lack of memory, of which scenes use a
+    thousandth.
 
     Args:
         mujoco: The module.
