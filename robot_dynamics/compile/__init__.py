@@ -3,7 +3,13 @@
 """The compiler of traced programs: from straight-line Python to NumPy functions."""
 
 from robot_dynamics.compile.errors import CompilerError, ShapeError, TraceError
-from robot_dynamics.compile.kernel import Kernel, compile_program, load_kernel, shared_kernel
+from robot_dynamics.compile.kernel import (
+    Kernel,
+    TunableKernel,
+    compile_program,
+    load_kernel,
+    shared_kernel,
+)
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.tracing import call, trace
 
@@ -13,6 +19,7 @@ __all__ = [
     "Program",
     "ShapeError",
     "TraceError",
+    "TunableKernel",
     "call",
     "compile_program",
     "load_kernel",

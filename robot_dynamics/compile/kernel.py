@@ -114,9 +114,11 @@ class Kernel:
         lanes: int,
         make_function: Callable[[NDArray[np.float64]], Any],
         make_loop: Callable[[NDArray[np.float64]], MachineLoop] | None = None,
+        prepare: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
     ) -> None:
         self.name, self.ports, self.lanes = ports.name, ports, lanes
-        self._make_function, self._make_loop = make_function, make_loop
+        # Both take what `_data` returns.
+        self._make_function, self._make_loop, self._prepare = make_function, make_loop, prepare
 
     @classmethod
     def interpreted(cls, program: Program) -> Kernel:
@@ -150,12 +152,7 @@ class Kernel:
         else:
             bind = partial(machine_function, ports, address, machine)
         loop = partial(MachineLoop, ports, address, machine)
-        return cls(
-            ports,
-            lanes,
-            lambda block: bind(prepare(block)),
-            lambda block: loop(prepare(block)),
-        )
+        return cls(ports, lanes, bind, loop, prepare)
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -198,11 +195,11 @@ class Kernel:
         Raises:
             ShapeError: If the block has another length.
         """
-        return self._make_function(self._block(parameters))
+        return self._make_function(self._data(parameters))
 
     def loop(self, parameters: ArrayLike | None = None) -> MachineLoop | None:
         """Return the compiled loop over states with a parameter block; None if interpreted."""
-        return None if self._make_loop is None else self._make_loop(self._block(parameters))
+        return None if self._make_loop is None else self._make_loop(self._data(parameters))
 
     def bind_arrays(
         self,
@@ -221,7 +218,14 @@ class Kernel:
             ShapeError: If an array is no contiguous one of its port's shape, or the block has
                 another length.
         """
-        block = self._block(parameters)
+        return self._bound_to_arrays(self._data(parameters), inputs, outputs)
+
+    def _bound_to_arrays(
+        self,
+        data: NDArray[np.float64],
+        inputs: Sequence[NDArray[np.float64]],
+        outputs: Sequence[NDArray[np.float64]],
+    ) -> Callable[[], Any]:
         arrays = [*inputs, *outputs]
         ports = [*self.ports.inputs, *self.ports.outputs]
         fit = [
@@ -236,8 +240,8 @@ class Kernel:
                 f"contiguous array of float64 of shape {shape}."
             )
         if self._make_loop is None:
-            return partial(self._make_function(block), *inputs, out=tuple(outputs))
-        return self._make_loop(block).bind(arrays)
+            return partial(self._make_function(data), *inputs, out=tuple(outputs))
+        return self._make_loop(data).bind(arrays)
 
     def chain(self, parameters: ArrayLike | None = None) -> Chain:
         """Return the function that applies this kernel repeatedly to its own results.
@@ -254,14 +258,39 @@ class Kernel:
             raise CompilerError(
                 f"{self.name}: a chain has a kernel of {self.lanes} lanes, expected 1 lane."
             )
-        block = self._block(parameters)
         make = self._make_loop or self._make_function
-        return Chain(self.ports, make(block))
+        return Chain(self.ports, make(self._data(parameters)))
 
-    def _block(self, parameters: ArrayLike | None) -> NDArray[np.float64]:
+    def _data(self, parameters: ArrayLike | None) -> NDArray[np.float64]:
+        """Return the memory that functions with a parameter block read."""
         block = np.array(check_parameters(self.ports, parameters))
-        block.flags.writeable = False
-        return block
+        return block if self._prepare is None else self._prepare(block)
+
+
+class TunableKernel:
+    """A kernel whose parameter block can change after functions are bound to it.
+
+    Args:
+        kernel: The kernel.
+        parameters: The first block, as for `Kernel.bind`.
+    """
+
+    def __init__(self, kernel: Kernel, parameters: ArrayLike | None = None) -> None:
+        self._kernel, self._data = kernel, kernel._data(parameters)
+
+    def tune(self, parameters: ArrayLike) -> None:
+        """Change the block, for all functions that are bound."""
+        self._data[:] = self._kernel._data(parameters)
+
+    def bind(self) -> Any:
+        """Return a function of arrays; see `Kernel.bind`."""
+        return self._kernel._make_function(self._data)
+
+    def bind_arrays(
+        self, inputs: Sequence[NDArray[np.float64]], outputs: Sequence[NDArray[np.float64]]
+    ) -> Callable[[], Any]:
+        """Return a function that reads and writes arrays in place; see `Kernel.bind_arrays`."""
+        return self._kernel._bound_to_arrays(self._data, inputs, outputs)
 
 
 def compile_program(program: Program, lanes: int | None = None) -> Kernel:

@@ -417,13 +417,18 @@ class Model:
             self,
             gravity=self.gravity if gravity is None else gravity_vector(gravity),
             joint_friction=self.joint_friction if joint_friction is None else joint_friction,
-            bodies=tuple(replace(b, inertia=inertia.get(b.name, b.inertia)) for b in self.bodies),
+            bodies=tuple(
+                replace(b, inertia=inertia[b.name]) if b.name in inertia else b
+                for b in self.bodies
+            ),
             loops=tuple(
                 replace(
                     loop,
                     predecessor_placement=before.get(loop.name, loop.predecessor_placement),
                     successor_placement=after.get(loop.name, loop.successor_placement),
                 )
+                if loop.name in before or loop.name in after
+                else loop
                 for loop in self.loops
             ),
         )

@@ -17,7 +17,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Mask, cross, length
 from robot_dynamics.compile import load_kernel, trace
-from robot_dynamics.compile.routine import Call, routine
+from robot_dynamics.compile.routine import Call, nothing
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
@@ -40,6 +40,7 @@ from robot_dynamics.simulation.mujoco_model import (
     mass_properties,
     mujoco_xml,
 )
+from robot_dynamics.simulation.mujoco_steps import LibraryCall, advance, in_turn
 from robot_dynamics.simulation.rigid_engine import carrying_map
 from robot_dynamics.simulation.scene import APART, Scene
 from robot_dynamics.simulation.settings import PlantSettings
@@ -122,7 +123,10 @@ class MujocoEngine(SceneEngine):
         # From the child, which is the tool's frame, to its parent: the arm on the object.
         self._felt = self._sensors[first : first + 6 * count].reshape(count, 6)
         self._sum = np.zeros((count, 6))  # of the readings after each step of a period
-        self._add = add_to.bind(self._sum, self._felt)
+        self._calls = {
+            name: LibraryCall(self._mujoco, name, self._model, self._data)
+            for name in ("mj_step", "mj_step2", "mj_forward")
+        }
         self._joint = (
             _MujocoObjectJoint(system.internal_axes, self._model) if self._jointed else None
         )
@@ -176,7 +180,6 @@ class MujocoEngine(SceneEngine):
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
             data.qpos[at] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
-        self._before, self._after = self._drive, list[Callable[[], None]]()
         for arm, weld in self._welds.items():
             data.eq_active[weld] = max(_gap(data, *self._tool_sites[arm])) <= APART
         self._wrenches = self._resting_wrenches()
@@ -184,6 +187,7 @@ class MujocoEngine(SceneEngine):
         if self._joint is not None:
             self._joint.force = np.zeros(len(system.internal_axes))
         if scene.rigid:
+            self._bind(self._drive, [])
             return
         self._tangents = TangentPlanes(self._model, data, scene, self._places[0][0], POINT)
         self._tangents.follow()
@@ -191,46 +195,49 @@ class MujocoEngine(SceneEngine):
         self._pads = MujocoPads(self._model, data, scene, self._felt)
         self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
         self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
+        before = self._drive
         if self._pads.any:
-            self._before = in_turn.bind(self._drive, self._pads.apply)
+            before = in_turn.bind(before, self._pads.apply)
         looks = (
             (self._tangents.any, self._tangents.follow),
             (self._contacts.watches, self._contacts.stepped),
             (self._environment_joints.any, self._environment_joints.stepped),
         )
-        self._after = [look for any_, look in looks if any_]
+        add = add_to.bind(self._sum, self._felt)
+        self._bind(before, [add, *(look for any_, look in looks if any_)])
+
+    def _bind(self, before: Call, after: Sequence[Call]) -> None:
+        """Bind the steps of a period to what is done before and after each of them."""
+        mj, after_step = self._calls, nothing.bind()
+        for call in after:
+            after_step = in_turn.bind(after_step, call)
+        # What positions and velocities determine may be known since the end of the last period.
+        self._advance = {
+            evaluated: advance.bind(
+                before, mj["mj_step2" if evaluated else "mj_step"], mj["mj_step"], after_step,
+                mj["mj_forward"], self.substeps,
+            )
+            for evaluated in (False, True)
+        }  # fmt: skip
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         """Advance by one control period; see `Engine.run`."""
-        data, rigid = self._data, self.scene.rigid
         if wrenches:
             self._pushed[:] = self._push(wrenches)
             torque = torque + self._pushed[self._friction_at]
         self._torque[:] = torque
-        before, add, model, felt = self._before, self._add, self._model, self._felt
-        # What positions and velocities determine is known since the end of the last period.
-        step = self._mujoco.mj_step2 if self._evaluated else self._mujoco.mj_step
-        for _ in range(self.substeps):
-            before()
-            step(model, data)
-            step = self._mujoco.mj_step
-            if not rigid:
-                add()
-                for look in self._after:
-                    look()
-        # mj_step leaves sensors and poses at the start of its last step.
-        self._mujoco.mj_forward(self._model, data)
+        self._advance[self._evaluated]()
         self._evaluated = True
         if wrenches:  # sensors have felt them
             self._applied[:] = self._pushed[:] = 0.0
-        if rigid:
-            self._wrenches = felt.copy() if self._bodies else np.zeros_like(felt)
+        if self.scene.rigid:
+            self._wrenches = self._felt.copy() if self._bodies else np.zeros_like(self._felt)
         else:
             self._wrenches = self._sum / self.substeps
             self._sum[:] = 0.0
             self._environment_joints.take()
         if self._joint is not None:
-            self._joint.read(data)
+            self._joint.read(self._data)
 
     def _driving(self) -> Callable[[], Any]:
         """Return a function that applies torques, friction of the joints and external forces.
@@ -406,13 +413,6 @@ class MujocoEngine(SceneEngine):
         turn = self._data.xmat[self._model.body(body.name).id].reshape(3, 3)
         up = -mass * (turn.T @ np.array(model.gravity))
         return np.concatenate([np.cross(center, up), up])
-
-
-@routine
-def in_turn(first: Call, second: Call) -> None:
-    """Call both."""
-    first()
-    second()
 
 
 class _MujocoObjectJoint:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -159,6 +160,16 @@ class Scene:
                 "an object with a joint is held by contacts, or touches surfaces; expected rigid "
                 "grasps, and nothing to touch."
             )
+
+    def variant(self, system: GraspSystem) -> Scene:
+        """Return the scene of a system that differs in gravity and the object's inertia alone."""
+        own, bodies = copy(self), system.model.bodies
+        vars(own)["system"] = system
+        vars(own)["model"] = self.model.replace(
+            gravity=system.model.gravity,
+            inertia={one.name: one.inertia for one in bodies if one.name in self.model.variable},
+        )
+        return own
 
     @property
     def rigid(self) -> bool:

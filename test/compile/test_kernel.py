@@ -13,6 +13,7 @@ from robot_dynamics.compile import (
     CompilerError,
     Kernel,
     ShapeError,
+    TunableKernel,
     compile_program,
     load_kernel,
     trace,
@@ -71,6 +72,29 @@ def test_arrays_in_place(program, kernel):
             assert np.array_equal(own, expected)
     with pytest.raises(ShapeError, match=r"m is .*, expected .* of shape \(2, 3\)"):
         kernel.bind_arrays(PARAMETERS, [q, m.T, s], out)
+
+
+@pytest.mark.parametrize("how", ["compiled", "interpreted"])
+def test_bound_functions_follow_a_tuned_kernel(program, kernel, how):
+    """Both kinds of functions; other functions of the kernel keep their block."""
+    chosen = kernel if how == "compiled" else Kernel.interpreted(program)
+    q, m, s = (np.array(array[0]) for array in states(1))
+    given, other = [q, m, s], 1.1 * PARAMETERS
+    before, tuned = chosen.bind(PARAMETERS), TunableKernel(chosen, PARAMETERS)
+    out = [np.zeros(shape) for shape in kernel.outputs.values()]
+    function, run = tuned.bind(), tuned.bind_arrays(given, out)
+    for block in (PARAMETERS, other):
+        tuned.tune(block)
+        run()
+        for own, one, expected in zip(
+            out, function(*given), chosen.bind(block)(*given), strict=True
+        ):
+            assert np.array_equal(own, expected)
+            assert np.array_equal(one, expected)
+    for own, expected in zip(before(*given), chosen.bind(PARAMETERS)(*given), strict=True):
+        assert np.array_equal(own, expected)
+    with pytest.raises(ShapeError):
+        tuned.tune(other[:-1])
 
 
 def states(count, seed=0):

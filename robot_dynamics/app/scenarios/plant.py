@@ -112,9 +112,9 @@ def _variant(
     if not isinstance(like.engine, ContactEngine) or own.payloads:
         return None
     defines = control.internal_force, own.object_center_error
-    scene = replace(like.scene, system=system)
+    scene = like.scene.variant(system)
     if defines != (theirs.internal_force, settings.object_center_error):
-        scene = scene_of(scenario, system)  # with another definition of internal forces
+        scene = replace(scene, internal_force=scene_of(scenario, system).internal_force)
     return ScenePlant(scene, like.start, control.period, own, like.engine.variant)
 
 

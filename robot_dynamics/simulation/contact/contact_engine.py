@@ -17,6 +17,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
+from robot_dynamics.simulation.contact.moreau_step import JointFriction
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.rigid_steps import BRAKES
@@ -36,15 +37,33 @@ from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.stops import Stops
 
 
+class _SharedSteps:
+    """Steps of engines that differ in numbers alone; they belong to one engine at a time.
+
+    Attributes:
+        stepping: Takes the time steps.
+        stopped: The same, with stops if joints reach them.
+        contacts: The contacts at a state.
+        user: The engine whose numbers and state they have.
+
+    Args:
+        scene: The scene of one of the engines.
+        start: Positions (nq,) of the start.
+        coulomb: Whether friction of joints holds them at rest.
+    """
+
+    def __init__(self, scene: Scene, start: Array, coulomb: bool) -> None:
+        self.stepping = TimeStepping(scene, coulomb=coulomb)
+        self.stopped = StoppedSteps(self.stepping, Stops(scene.model, start))
+        self.contacts = ObservedContacts(self.stepping.terms)
+        self.user: ContactEngine | None = None
+
+
 class ContactEngine(SceneEngine):
     """Arms, object, pushing contacts and surfaces, in steps of a quarter millisecond.
 
     A grasp that slips, opens or drops the object is not an error: the simulation continues. Wrist
     sensors measure the mean over the control period, impacts included.
-
-    Attributes:
-        stepping: Takes the time steps.
-        robot: Arms and object without grasps, for energies and poses.
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
@@ -53,16 +72,12 @@ class ContactEngine(SceneEngine):
         period: Control period [s].
         settings: Step (`step_s`) and friction; by default the step is the longest part of the
             period up to a quarter of a millisecond.
-        like: An engine of a scene that differs in numbers alone, at the same start; its programs
-            are used again.
+        like: An engine whose steps are used in turn with it; see `variant`.
 
     Raises:
         ArgumentError: If the control period is not a whole number of steps, the object starts
             inside a rigid surface, or hinges and lines block the same motion.
     """
-
-    stepping: TimeStepping
-    _stopped_steps: StoppedSteps
 
     def __init__(
         self,
@@ -72,37 +87,79 @@ class ContactEngine(SceneEngine):
         settings: PlantSettings,
         like: ContactEngine | None = None,
     ) -> None:
-        x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
-        there = pose(x, rotation_of_quaternion(quaternion.tolist()))
-        require_independent(scene.environment_joints, there)
-        drives = drives_of(scene.system, settings)
-        self.scene, self._start, self._period = scene, start, period
-        self._driven, self._damping = drives.v_index, drives.damping
+        self.scene, self._start, self._period = scene, np.asarray(start, dtype=float), period
+        coulomb = settings.joint_friction == "coulomb"
+        if like is None:
+            x, quaternion = np.split(self._start[scene.system.object_q], [3])
+            there = pose(x, rotation_of_quaternion(quaternion.tolist()))
+            require_independent(scene.environment_joints, there)
+        self._shared: _SharedSteps
+        self._shared = like._shared if like else _SharedSteps(scene, self._start, coulomb)
+        self._left: tuple[Any, ...] | None = None  # the state, while another engine moves
         self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
-        coulomb = settings.joint_friction == "coulomb"
-        terms = like.stepping.terms.variant(scene) if like else None
-        self.stepping = TimeStepping(scene, coulomb=coulomb, terms=terms)
-        stops = like._stopped_steps.stops if like else Stops(scene.model, np.asarray(start, float))
-        self._stopped_steps = StoppedSteps(self.stepping, stops)
-        friction = self.stepping.friction
+        drives = drives_of(scene.system, settings)
+        self._driven, self._damping = drives.v_index, drives.damping
+        steps = self._shared.stepping
+        self._friction = friction = JointFriction(
+            damping=scene.model.nv, coulomb=scene.model.nv, fading=steps.friction.fading
+        )
         friction.damping[drives.v_index] = drives.damping
+        self._bound = list[float]()  # of joints that friction holds at rest
         if coulomb:
-            layout = self.stepping.terms
-            joints = slice(layout.closing, layout.closing + len(layout.rubbing))
-            self.stepping.step.laws.bound[joints] *= settings.friction_scale
+            rubbing = steps.terms.rubbing.values()
+            self._bound = [settings.friction_scale * friction for friction in rubbing]
         else:
             friction.coulomb[drives.v_index] = drives.friction
             friction.fading = drives.friction_velocity
-        self.robot = Robot(scene.model)
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
-        self._now = ObservedContacts(self.stepping.terms)
         self._forces = np.zeros(0)  # along all rows, means over the period
+
+    @cached_property
+    def robot(self) -> Robot:
+        """Arms and object without grasps, for energies and poses."""
+        return Robot(self.scene.model)
+
+    @property
+    def stepping(self) -> TimeStepping:
+        """Takes the time steps."""
+        return self._entered().stepping
+
+    @property
+    def _stopped_steps(self) -> StoppedSteps:
+        return self._entered().stopped
+
+    @property
+    def _now(self) -> ObservedContacts:
+        return self._entered().contacts
+
+    def _entered(self) -> _SharedSteps:
+        """Return the steps, with the numbers and the state of this engine."""
+        shared = self._shared
+        if shared.user is self:
+            return shared
+        if shared.user is not None:
+            shared.user._left = shared.user.save()
+        shared.user = self
+        friction, layout = shared.stepping.friction, shared.stepping.terms
+        friction.damping[:], friction.coulomb[:] = self._friction.damping, self._friction.coulomb
+        friction.fading = self._friction.fading
+        joints = slice(layout.closing, layout.closing + len(layout.rubbing))
+        shared.stepping.step.laws.bound[joints] = self._bound
+        shared.stopped.tune(self.scene.model)
+        if self._left is not None:
+            self.restore(self._left)
+        return shared
 
     def variant(
         self, scene: Scene, start: Array, period: float, settings: PlantSettings
     ) -> ContactEngine:
-        """Return an engine that shares the programs of this one; see `SceneTerms.variant`."""
+        """Return an engine whose scene differs in numbers alone, at the same start.
+
+        Both use the same steps in turn, in one thread: numbers and state of the one make way for
+        those of the other, which takes some ten microseconds. See `SceneTerms.tune` for the
+        numbers.
+        """
         return ContactEngine(scene, start, period, settings, self)
 
     def begin(self) -> None:
@@ -145,8 +202,9 @@ class ContactEngine(SceneEngine):
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
-        braked = np.where(joints, BRAKES, self._damping[: len(joints)])
-        self.stepping.friction.damping[self._driven[: len(joints)]] = braked
+        braked, at = np.where(joints, BRAKES, self._damping[: len(joints)]), self._driven
+        for friction in (self._friction, self.stepping.friction):
+            friction.damping[at[: len(joints)]] = braked
 
     def grip(self, arm: int, closed: bool) -> bool:
         """Close or open the rigid grasp of an arm; see `Grips`."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.model import Model
 from robot_dynamics.simulation.contact.time_stepping import SavedMotion, TimeStepping
 from robot_dynamics.simulation.scene import RobotScene, Scene
 from robot_dynamics.simulation.stops import Stops
@@ -35,7 +36,15 @@ class StoppedSteps:
 
     def __init__(self, steps: TimeStepping, stops: Stops) -> None:
         self.steps, self.stops, self.at_stop = steps, stops, False
+        self._model = steps.scene.model
         self._rows = len(steps.state.contacts.force)
+
+    def tune(self, model: Model) -> None:
+        """Take over gravity and variable inertias of a model; see `SceneTerms.tune`."""
+        self._model = model
+        self.steps.terms.tune(model)
+        if "_stopped" in vars(self):
+            self._stopped.terms.tune(model)
 
     def begin(self) -> None:
         """Begin at the state of the steps; compile those with stops if a stop is near."""
@@ -55,6 +64,9 @@ class StoppedSteps:
             steps.restore(before)
         stopped = self._stopped
         stopped.friction.damping[:] = steps.friction.damping
+        stopped.friction.coulomb[:] = steps.friction.coulomb
+        stopped.friction.fading = steps.friction.fading
+        stopped.step.laws.bound[:] = steps.step.laws.bound
         stopped.take_over(steps)
         forces = stopped.run(force, period, count)
         steps.take_over(stopped)
@@ -76,9 +88,7 @@ class StoppedSteps:
         else:
             with_stops = replace(scene, stops=stops)
         stopped = TimeStepping(with_stops, coulomb=bool(steps.terms.rubbing))
-        stopped.friction.coulomb[:] = steps.friction.coulomb
-        stopped.friction.fading = steps.friction.fading
-        stopped.step.laws.bound[:] = steps.step.laws.bound
+        stopped.terms.tune(self._model)
         return stopped
 
     def saved(self) -> tuple[SavedMotion, SavedMotion | None]:

@@ -26,7 +26,6 @@ tangential ones, and the spin if there are soft fingers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compile import Program, TunableKernel, load_kernel, trace
 from robot_dynamics.compile.differentiation import jacobian_times_vector
 from robot_dynamics.compile.routine import Matrix, Tensor, Vector, new_record, nothing
 from robot_dynamics.contact.points import Inequality, contact_geometry
@@ -130,19 +129,22 @@ class SceneTerms:
         self._source = program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
-        self._compiled = load_kernel(b"contact\0" + program.fingerprint, lambda: program, lanes=1)
+        self._block = block = pack(scene.model)
+        key = b"contact\0" + program.fingerprint
+        self._terms = TunableKernel(load_kernel(key, lambda: program, lanes=1), block)
+        self._kernel = self._terms.bind()
         inputs: dict[str, int | tuple[int, ...]] = {"q": scene.model.nq, "v": scene.model.nv}
         self._coast_source = coast = trace(self._coasted, "coast", inputs | {"time": ()})
         self._coasting = load_kernel(b"coast\0" + coast.fingerprint, lambda: coast, lanes=1)
         self._coast: Any = self._coasting.bind()
-        self._take_parameters()
         energy = trace(self._energy, "energy", inputs, block_size(scene.model))
-        self._energies = load_kernel(b"energy\0" + energy.fingerprint, lambda: energy, lanes=1)
+        key = b"energy\0" + energy.fingerprint
+        self._energies = TunableKernel(load_kernel(key, lambda: energy, lanes=1), block)
         self._momentum = []
         if self.groups.free.any():
             whole = trace(self._as_a_whole, "momentum", inputs, block_size(scene.model))
             key = b"momentum\0" + whole.fingerprint
-            self._momentum = [load_kernel(key, lambda: whole, lanes=1)]
+            self._momentum = [TunableKernel(load_kernel(key, lambda: whole, lanes=1), block)]
         k, b, c = len(scene.contacts), self.closing, self.opening
         rows, nv = self.holding + self.width * c, scene.model.nv
         self._new = partial(
@@ -154,24 +156,19 @@ class SceneTerms:
         self._absent, self._rest = self._new(), np.zeros(nv)
         self._none = [np.zeros(len(scene.pads))] if scene.pads else []
 
-    def _take_parameters(self) -> None:
-        self._block = pack(self.scene.model)
-        self._kernel = self._compiled.bind(self._block)
+    def tune(self, model: Model) -> None:
+        """Take over gravity and variable inertias of a model that differs in these alone.
 
-    def variant(self, scene: Scene) -> SceneTerms:
-        """Return the terms of a scene that differs in gravity and variable inertias alone.
-
-        Programs are shared, and not traced again. Scenes with shapes have no variants.
+        All functions that are bound follow.
         """
-        other = copy(self)
-        other.scene = scene
-        mass = np.zeros(len(self.groups.mass))
-        np.add.at(mass, self.groups.of_body, [body.inertia.mass for body in scene.model.bodies])
-        weight = np.outer(mass, [*scene.model.gravity])
-        other.groups = self.groups._replace(mass=mass, weight=weight)
-        other._take_parameters()
-        vars(other).pop("_rates", None)  # bound to other parameters
-        return other
+        self._block = pack(model)
+        for kernel in (self._terms, self._energies, *self._momentum):
+            kernel.tune(self._block)
+        mass = self.groups.mass
+        mass[:] = 0.0
+        np.add.at(mass, self.groups.of_body, [body.inertia.mass for body in model.bodies])
+        self.groups.weight[:] = np.outer(mass, [*model.gravity])
+        vars(self).pop("_rates", None)  # bound to other parameters
 
     def __call__(
         self,
@@ -216,7 +213,7 @@ class SceneTerms:
             given: Arguments as for a call; contacts of shapes are the last result of `look`.
             out: Arrays for the terms.
         """
-        return self._compiled.bind_arrays(self._block, [*given, *self._found], self._written(out))
+        return self._terms.bind_arrays([*given, *self._found], self._written(out))
 
     def move(self, q: Array, step: Array) -> Array:
         """Return positions moved by velocities times time (nv,)."""
@@ -228,14 +225,14 @@ class SceneTerms:
 
     def bind_energy(self, q: Array, v: Array, kinetic: Array, potential: Array) -> Any:
         """Return a function that writes the energies of groups (g,) [J] of these arrays."""
-        return self._energies.bind_arrays(self._block, [q, v], [kinetic, potential])
+        return self._energies.bind_arrays([q, v], [kinetic, potential])
 
     def bind_momentum(self, q: Array, v: Array, momentum: Array, wholes: Array) -> Any:
         """Return a function that writes momentum of groups in the world (g, 3), and `wholes`.
 
         For mechanisms of which some group may move as a whole.
         """
-        return self._momentum[0].bind_arrays(self._block, [q, v], [momentum, wholes])
+        return self._momentum[0].bind_arrays([q, v], [momentum, wholes])
 
     def at(self, q: Array, v: Array, near: Array | None = None) -> StepTerms:
         """Return the terms of a state, of a step that takes no time."""

@@ -36,25 +36,44 @@ def test_surfaces_are_where_they_truly_are():
     assert sorted(set(np.round(hole.points[:, 2], 9))) == [-0.15, -0.13]
 
 
-def test_plants_that_differ_in_numbers_share_their_programs():
-    """They move as made anew, to the last bit; with another grasp everything is made anew."""
-    scenario, system, _, _ = prepared("tray")
+@pytest.mark.parametrize("joint_friction", ["smooth", "coulomb"])
+def test_plants_that_differ_in_numbers_share_their_steps(joint_friction):
+    """In turns they move as made anew, to the last bit; another grasp has its own steps."""
+    scenario, system, _, _ = prepared("tray", f"plant.joint_friction={joint_friction}")
+    coulomb = joint_friction == "coulomb"
     first = make_plant(scenario, system)
     plant = replace(
         scenario.plant, object_mass_scale=1.1, object_center_error=(0.01, 0.0, 0.0),
-        gravity_tilt=(0.01, 0.02), damping_scale=1.5, friction_scale=0.5,
+        gravity_tilt=(0.01, 0.02), damping_scale=1.5, friction_scale=0.5, friction_velocity=0.1,
     )  # fmt: skip
     own = replace(scenario, plant=plant)
-    plants = [
+    anew, shared = [
         make_plant(own, true_system(own, system), like=like) for like in (None, (scenario, first))
     ]
-    terms = [each.engine.stepping.terms for each in (*plants, first)]
-    assert [each._compiled is terms[2]._compiled for each in terms] == [False, True, True]
-    for each in (*plants, first):
-        for _ in range(20):
-            each.step(each.drives.effort[: len(system.joint_names)] * 0.01)
-    assert plants[0].state_hash() == plants[1].state_hash() != first.state_hash()
-    assert np.array_equal(plants[0].truth().values, plants[1].truth().values)
+    alone = make_plant(scenario, system)
+    steps = [each.engine.stepping for each in (anew, shared, first)]
+    assert [each is steps[2] for each in steps] == [False, True, True]
+    for each, fading, scale in ((first, 0.05, 1.0), (shared, 0.1, 0.5)):  # as in the settings
+        bound = each.engine.stepping.step.laws.bound
+        assert each.engine.stepping.friction.fading == (0.05 if coulomb else fading)
+        expected = scale * first.drives.friction if coulomb else []
+        np.testing.assert_allclose(bound[np.isfinite(bound)], expected)
+    stuck = np.arange(len(system.joint_names)) == 3
+    for i in range(20):
+        for each in (anew, shared, first, alone):
+            if i == 5 and each in (anew, shared):
+                each.engine.stick(stuck)
+            torque = each.drives.effort[: len(system.joint_names)] * 0.01
+            each.step(torque, {"tray": [0.0, 0.0, 0.0, 0.0, 0.0, 3.0]} if i == 9 else None)
+    assert anew.state_hash() == shared.state_hash() != first.state_hash() == alone.state_hash()
+    for one, other in ((anew, shared), (alone, first)):
+        assert np.array_equal(one.truth().values, other.truth().values)
+        for report, same in zip(one.contacts(), other.contacts(), strict=True):
+            assert np.array_equal(report.force, same.force)
+    assert shared.engine.books() == anew.engine.books()
+    # As `shared` takes the state of `anew`, `first` keeps its own.
+    shared.state = anew.state
+    assert np.array_equal(first.truth().values, alone.truth().values)
     moved = replace(plant, grasp_error={"left": PoseSettings(xyz=(0.0, 0.0, 1e-3))})
     other = replace(scenario, plant=moved)
     assert _variant(other, true_system(other, system), scenario, first) is None
