@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.compile.division import divide
 from robot_dynamics.compile.graph import (
     ABSOLUTE,
     ADD,
@@ -111,6 +112,22 @@ def _bytes(name: str, values: NDArray[Any]) -> str:
     return f'{name} = internal unnamed_addr constant [{len(content)} x i8] c"{text}", align 64'
 
 
+class _Names(dict[int, str]):
+    """Names of values in one function, by node; access to others is written when they are used.
+
+    Args:
+        find: Writes the access to a value and returns its name.
+    """
+
+    def __init__(self, find: Callable[[int], str]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, index: int) -> str:
+        name = self[index] = self._find(index)
+        return name
+
+
 class Core:
     """Writes the arithmetic of one program for one number of lanes.
 
@@ -126,9 +143,13 @@ class Core:
         self.module, self.program, self.lanes, self.uniform = module, program, lanes, uniform
         self.writer = Writer()
         self.arithmetic = Arithmetic(self.writer, lanes, module.fma)
+        # Places of values for later functions in the block `%kept`, and its size, in bytes.
+        self.kept: dict[int, int] = {}
+        self.kept_size = 0
+        self.is_divided = False
         self.plan = module.plan(program)
         self.fused = self.plan.fused
-        self.names: dict[int, str] = {}
+        self.names = _Names(self._find)
         self.allocations: list[str] = []
         self.argument_blocks: dict[int, str] = {}
         self.parameter_blocks: dict[tuple[int, ...], str] = {}
@@ -158,10 +179,8 @@ class Core:
             if self.program.nodes[index].operation != RESULT
             or self.program.nodes[index].left not in self.in_place
         }
-        self.write(load_input, stores)
-        return self.function(
-            name, "ptr noalias %inputs, ptr noalias %parameters, ptr noalias %results"
-        )
+        arguments = ["%inputs", "%parameters", "%results"]
+        return self._functions(name, arguments, load_input, stores)
 
     def _calls_in_place(self) -> dict[int, int]:
         """Return the calls all of whose results are results of this program, in one stretch."""
@@ -198,10 +217,64 @@ class Core:
                 pointer = writer.offset(f"%out{port}", 8 * element)
                 writer.store("double", self.names[index], pointer)
 
-        self.write(load_input, dict.fromkeys(self.program.slots, store))
-        arguments = [f"ptr noalias %in{port}" for port in range(len(ports.inputs))]
-        arguments += [f"ptr noalias %out{port}" for port in range(len(ports.outputs))]
-        return self.function(name, ", ".join([*arguments, "ptr noalias %parameters"]), exported)
+        arguments = [f"%in{port}" for port in range(len(ports.inputs))]
+        arguments += [f"%out{port}" for port in range(len(ports.outputs))]
+        stores = dict.fromkeys(self.program.slots, store)
+        return self._functions(name, [*arguments, "%parameters"], load_input, stores, exported)
+
+    def _functions(
+        self,
+        name: str,
+        arguments: list[str],
+        load_input: Callable[[int, int], str],
+        stores: Mapping[int, Callable[[int], None]],
+        exported: bool = False,
+    ) -> str:
+        """Return the text of the function of all operations; a long one calls its parts."""
+        signature = ", ".join([f"ptr noalias {one}" for one in arguments])
+        parts, kept = divide(self.program, self.plan)
+        if len(parts) == 1 or self.lanes.width > 1:  # code for several states is faster whole
+            self.write(load_input, stores)
+            return self.function(name, signature, exported)
+        self.is_divided, self.load_input = True, load_input
+        for index in kept:
+            self.kept[index] = self._keep(1, self.lanes)
+        passed = ", ".join([f"ptr {one}" for one in (*arguments, "%kept")])
+        calls = self.writer.lines
+        for number, part in enumerate(parts):
+            self.names.clear()
+            self.writer.lines, self.allocations = [], []
+            self.argument_blocks, self.parameter_blocks = {}, {}
+            self._write_operations(part, stores)
+            of_part = f"{name}_part{number}"
+            text = self.function(of_part, f"{signature}, ptr noalias %kept", exported)
+            self.module.functions.append(text)
+            calls.append(f"  call void @{of_part}({passed})")
+        self.writer.lines = calls
+        self.allocations = [f"  %kept = alloca [{max(self.kept_size, 1)} x i8], align 64"]
+        return self.function(name, signature, exported)
+
+    def _keep(self, count: int, lanes: Lanes) -> int:
+        """Return the place of some more numbers in the block of kept values."""
+        place = -(-self.kept_size // lanes.size) * lanes.size
+        self.kept_size = place + count * lanes.size
+        return place
+
+    def _find(self, index: int) -> str:
+        """Return the name of an input, a constant, or a value of an earlier function."""
+        operation, left, right = self.program.nodes[index]
+        if operation == CONSTANT:
+            return self.lanes.constant(left)
+        if operation == INPUT:
+            return self.load_input(left, right)
+        if operation == PARAMETER:
+            return self._parameter(left)
+        if operation == CALL and index in self.in_place:
+            return self.writer.offset("%results", self.in_place[index] * self.lanes.size)
+        pointer = self.writer.offset("%kept", self.kept[index])
+        if operation == CALL:
+            return pointer
+        return self.writer.load(self.lanes.real, pointer, self.lanes.size)
 
     def function(self, name: str, arguments: str, exported: bool = False) -> str:
         """Return the text of a function of all that was written.
@@ -225,18 +298,19 @@ class Core:
         self, load_input: Callable[[int, int], str], stores: Mapping[int, Callable[[int], None]]
     ) -> None:
         """Write all operations, and each store as soon as its value is there."""
+        self.load_input = load_input
+        self._write_operations(self.plan.order, stores)
+
+    def _write_operations(
+        self, order: list[int], stores: Mapping[int, Callable[[int], None]]
+    ) -> None:
         nodes, names = self.program.nodes, self.names
-        for index, node in enumerate(nodes):
-            if node.operation == CONSTANT:
-                names[index] = self.lanes.constant(node.left)
-        for index in self.plan.order:
+        for index in order:
             operation, left, right = nodes[index]
-            if index in names:
-                pass  # the cosine of an angle comes with its sine
-            elif operation == INPUT:
-                names[index] = load_input(left, right)
-            elif operation == PARAMETER:
-                names[index] = self._parameter(left)
+            if index in names or (operation == CALL and index in self.kept):
+                pass  # the cosine of an angle comes with its sine, and calls with others
+            elif operation in (INPUT, PARAMETER):
+                names[index] = self._find(index)
             elif operation == RESULT:
                 pointer = self.writer.offset(names[left], right * self.steps[left])
                 names[index] = self.writer.load(self.lanes.real, pointer, self.lanes.size)
@@ -246,6 +320,9 @@ class Core:
                 self._trigonometry(left)
             else:
                 names[index] = self._operation(index)
+            if index in self.kept and operation != CALL:
+                pointer = self.writer.offset("%kept", self.kept[index])
+                self.writer.store(self.lanes.real, names[index], pointer, self.lanes.size)
             if index in stores:
                 stores[index](index)
 
@@ -346,7 +423,7 @@ class Core:
         if index in self.in_place:
             results = writer.offset("%results", self.in_place[index] * lanes.size)
         else:
-            results = self._allocate(len(program.slots), lanes)
+            results = self._results(index, len(program.slots), lanes)
         core = self.module.core(program, lanes, uniform)
         writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
         self.names[index], self.steps[index] = results, lanes.size
@@ -361,7 +438,7 @@ class Core:
         for start in range(0, len(calls), lanes.width):
             part = calls[start : start + lanes.width]
             block = self._allocate(inputs, lanes)
-            results = self._allocate(len(program.slots), lanes)
+            results = self._results(part[0], len(program.slots), lanes)
             for place in range(inputs):
                 for lane in range(lanes.width):
                     # The last one fills the remaining lanes.
@@ -371,6 +448,8 @@ class Core:
             writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
             for lane, index in enumerate(part):
                 self.names[index] = writer.offset(results, 8 * lane)
+                if self.is_divided:
+                    self.kept[index] = self.kept[part[0]] + 8 * lane
                 self.steps[index] = lanes.size
 
     def _parameters_of_call(self, arguments: tuple[int, ...]) -> tuple[str, bool]:
@@ -396,6 +475,13 @@ class Core:
         for place, argument in enumerate(arguments):
             pointer = self.writer.offset(block, place * size)
             self.writer.store(self.lanes.real, self.names[argument], pointer, size)
+
+    def _results(self, call: int, count: int, lanes: Lanes) -> str:
+        """Return the address of the block of results of a call."""
+        if not self.is_divided:
+            return self._allocate(count, lanes)
+        self.kept[call] = self._keep(count, lanes)
+        return self.writer.offset("%kept", self.kept[call])
 
     def _allocate(self, count: int, lanes: Lanes) -> str:
         name = f"%block{len(self.allocations)}"

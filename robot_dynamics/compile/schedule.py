@@ -119,7 +119,7 @@ def order_of_evaluation(
     ]
     if len(recorded) < _LARGE:
         return recorded
-    needs = _all_needs(program, fused, together)
+    needs = all_needs(program, fused, together)
     depth_first = _depth_first(program, needs)
     return min(recorded, depth_first, key=lambda order: _distance_cost(needs, order))
 
@@ -141,7 +141,7 @@ def _needs(
     return (*operands(program.nodes[product]), other)
 
 
-def _all_needs(
+def all_needs(
     program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
 ) -> list[tuple[int, ...]]:
     """Return the operands of each node; see `_needs`."""

@@ -71,7 +71,7 @@ def test_order_does_not_change_results(monkeypatch, program):
     """The order is a matter of speed: the operations are the same, and so are the bits."""
     x = np.random.default_rng(0).normal(size=(11, 6))
     recorded = compile_program(program).bind([0.5])(x)
-    needs = schedule._all_needs(program, choose_fused_products(program), {})
+    needs = schedule.all_needs(program, choose_fused_products(program), {})
     order = schedule._depth_first(program, needs)
     monkeypatch.setattr(schedule, "order_of_evaluation", lambda *given: order)
     assert plan(program).order == order
