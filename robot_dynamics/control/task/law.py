@@ -239,9 +239,10 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         while not self._resting:
             phase = self._course[self._at]
             waited = phase.for_operator and self.has_operator  # as long as the operator likes
-            most, taken = phase.longest_s, now.time + self._missed
-            if now.time > most and not waited:
+            most, taken = phase.longest_s, now.time - phase.added_s
+            if taken > most and not waited:
                 raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
+            taken += self._missed
             if taken > _LATE * most and not waited:
                 raise PhaseFailed(
                     f"it took {taken:.3g} s because control periods are lost, expected at most "
