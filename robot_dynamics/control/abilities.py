@@ -156,6 +156,17 @@ class RunsTask(HoldsObject):
         """Take the torque (na,) that was sent after a step, for the law that takes over next."""
 
     @abstractmethod
+    def still_joints(self, q: Array) -> Sequence[int]:
+        """Return the numbers of the joints that do not move although they should.
+
+        Joints of arms that hold the object are judged by its motion instead. Must be called every
+        `joint_motion.LOOK_S`.
+
+        Args:
+            q: Measured positions of the arm joints (na,).
+        """
+
+    @abstractmethod
     def take_up(self, number: int) -> None:
         """Set the phase of an earlier process with which the first resume begins.
 

@@ -796,16 +796,27 @@ class ControlLoop:
             self.safety.object_held = self.task.holds_object
 
     def _look_for_still_arms(self, q: Array, step: LawStep) -> None:
-        """Stop trusting arms that do not move although the object must move; see `StillArms`."""
-        if self._still_arms is None or not self.safety.law_runs:
+        """Stop trusting arms that do not move although the object or their references do.
+
+        See `StillArms` and `StillJoints`.
+        """
+        if not self.safety.law_runs:
             return
-        for i in self._still_arms.look(q, step.reference[POSE]):
-            arm = self.system.arms[i].name
-            self.safety.arms.measurement.distrust(
-                arm,
-                "it did not move although its grasp should have moved by 1 mm; expected new "
-                "measurements, not stale data under new time stamps, and an arm that is free to "
-                "move.",
+        measurement, system = self.safety.arms.measurement, self.system
+        expected = "expected new measurements, not stale data under new time stamps, and"
+        if self._still_arms is not None:
+            for i in self._still_arms.look(q, step.reference[POSE]):
+                measurement.distrust(
+                    system.arms[i].name,
+                    "it did not move although its grasp should have moved by 1 mm; "
+                    f"{expected} an arm that is free to move.",
+                )
+        for j in () if self.task is None else self.task.still_joints(q):
+            arm = next(i for i, own in enumerate(system.arm_slices) if own.start <= j < own.stop)
+            measurement.distrust(
+                system.arms[arm].name,
+                f"joint {system.joint_names[j]!r} did not move although its reference did; "
+                f"{expected} a joint that is free to move.",
             )
 
     def _look_for_oscillations(

@@ -303,6 +303,43 @@ class StillArms:
         return bool(np.linalg.norm(now[:3] - before[:3] + turned[0] - turned[1]) > _ASKED_M)
 
 
+class StillJoints:
+    """Finds single joints of free arms that do not move although their references do.
+
+    A sensor that repeats its position tells of a joint at rest. The servo then drives the joint
+    away, and nothing else measures that.
+
+    Args:
+        most: Growth of the tracking error of each joint from which it must have moved (na,)
+            [rad or m].
+    """
+
+    def __init__(self, most: Array) -> None:
+        self._most = most
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything: control begins."""
+        count = len(self._most)
+        self._q = np.full(count, np.nan)  # where each joint was seen to move last
+        self._errors = np.zeros(count)  # of tracking, then
+        self._looks = np.zeros(count, dtype=int)
+
+    def look(self, q: Array, reference: Array) -> list[int]:
+        """Return the numbers of the joints that do not move; must be called every `LOOK_S`.
+
+        Args:
+            q: Measured positions of the joints (na,).
+            reference: Their references (na,).
+        """
+        errors = np.abs(reference - q)
+        moved = ~(np.abs(q - self._q) <= _STAYS)
+        self._q, self._errors = np.where(moved, (q, errors), (self._q, self._errors))
+        asked = ~moved & (errors - self._errors > self._most)
+        self._looks = np.where(asked, self._looks + 1, 0)
+        return [int(j) for j in np.flatnonzero(self._looks >= _LOOKS)]
+
+
 def motion_program(arms: Sequence[slice], wrenches: int) -> Program:
     """Return the program of the check of a sample; NaN is beyond all bounds.
 

@@ -378,8 +378,10 @@ class ControlSession:
                 "squeeze cannot be detected"
             )
         self._node.get_logger().info(f"control starts: {loop.beginning}{unseen}")
-        if self._outcome is None and not self._starting:
-            self._cycle(tick)  # simulated time waits for its commands
+        # In lockstep simulated time waits for the commands; on the wall clock the next samples come
+        # by themselves, and those that the start was made from may be too old by now.
+        if self._clock.lockstep and self._outcome is None and not self._starting:
+            self._cycle(tick)
 
     def _ticks(self) -> int:
         """Return the number of control periods of the next run."""

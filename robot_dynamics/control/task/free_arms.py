@@ -11,10 +11,12 @@ tools are added:
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.fallback import within_rate
 from robot_dynamics.control.gains import posture_gains
+from robot_dynamics.control.joint_motion import StillJoints
 from robot_dynamics.control.reference import TIME_LAWS, time_between_rests, value_at
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
 from robot_dynamics.control.streamed.curve import FADE
@@ -27,6 +29,10 @@ from robot_dynamics.wording import apart
 _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
 _FADE_S = 0.2  # in which what a law before has left in the torque fades
 _FEELS = 1e-3  # singular value over the largest, of directions in which joints feel a tool
+# Growth of a tracking error that moves a joint which is free to: the servo's torque then grows by
+# this share of the largest one, more than friction resists.
+_FORCED = 0.05
+_LEAST_GROWTH, _LARGEST_GROWTH = 5e-3, 0.05  # its bounds [rad or m]
 _CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
 
 
@@ -35,7 +41,8 @@ class FreeArms:
 
     Args:
         system: Arms and object; arms without internal closed chains.
-        control: Rate, delay, friction; the bandwidth and damping of the servo are of `object`.
+        control: Rate, delay, friction, tolerances of `start` for tools at the grasps; the
+            bandwidth and damping of the servo are of `object`.
         safety: Limits of torque, of its rate, and of tracking errors.
 
     Attributes:
@@ -45,6 +52,7 @@ class FreeArms:
         along: Position of the reference of each tool on its line (k,) [m].
         effort: Largest torques (na,).
         pace: Rate of the time of phases, 1 but for pauses, and its own rate [1/s].
+        still: Finds joints that do not follow at all.
     """
 
     def __init__(
@@ -63,7 +71,7 @@ class FreeArms:
         servo = PostureSettings(control.object.bandwidth, control.object.damping_ratio)
         gains = posture_gains(servo)
         self._kp, self._kd = gains.proportional, gains.derivative
-        self._friction = control.friction
+        self._friction, self._tolerances = control.friction, control.start
         self.effort = safety.effort_fraction * system.limits["effort"]
         self._largest_change = safety.torque_rate * control.period
         limits = {"rad": safety.tracking_limit_rad, "m": safety.tracking_limit_m}
@@ -74,6 +82,18 @@ class FreeArms:
         self.begin(system.posture, np.zeros(len(self.effort)))
         self.advance_tools(np.zeros(len(self._tools)))  # compiles everything that is needed
         self.torque(system.posture, np.zeros(len(self.effort)))
+        self.still = StillJoints(self._forced_growth(system.posture))
+
+    def _forced_growth(self, q: Array) -> Array:
+        """Return the growth of each joint's tracking error that moves it (na,); see `_FORCED`."""
+        still = np.zeros_like(q)
+        held = self._inverse_dynamics(q, still, still)
+        inertias = [
+            self._inverse_dynamics(q, still, one)[j] - held[j]
+            for j, one in enumerate(np.eye(len(q)))
+        ]
+        growth = _FORCED * self.effort / np.maximum(self._kp * np.array(inertias), 1e-9)
+        return np.clip(growth, _LEAST_GROWTH, _LARGEST_GROWTH)
 
     def begin(self, q: Array, last: Array) -> None:
         """Rest at measured positions, without pressing; the torque before fades smoothly.
@@ -122,6 +142,25 @@ class FreeArms:
                 f"joint {self.system.joint_names[j]!r} is {found} {unit} from its reference, "
                 f"expected at most {allowed} {unit}: it does not follow."
             )
+
+    def astray(self, q: Array) -> str:
+        """Return how far a tool is from its reference, in words; empty if the tolerance allows it.
+
+        Args:
+            q: Measured positions of the arm joints (na,).
+        """
+        own = self._tolerances
+        for i, arm in enumerate(self.system.arms):
+            seen, wanted = self.tool_pose(i, q), self.tool_pose(i, self.q)
+            away = float(np.linalg.norm(seen[:3, 3] - wanted[:3, 3]))
+            turned = float(Rotation.from_matrix(seen[:3, :3].T @ wanted[:3, :3]).magnitude())
+            if not (away <= own.position_tolerance_m and turned <= own.rotation_tolerance_rad):
+                return (
+                    f": the tool of arm {arm.name!r} is {away:.3g} m and {np.degrees(turned):.3g} "
+                    f"degrees from its reference, expected at most {own.position_tolerance_m:g} m "
+                    f"and {np.degrees(own.rotation_tolerance_rad):.3g} degrees"
+                )
+        return ""
 
     def begin_lines(self) -> None:
         """Begin straight lines along the tools' z axes, from the reference's present poses."""

@@ -80,7 +80,13 @@ class FreePhase(TaskPhase):
 
     def _arrived(self, now: Now) -> bool:
         """Return whether the joints are where the reference is."""
-        return bool(np.abs(now.q - self._arms.q).max() <= _ARRIVED)
+        error = np.abs(now.q - self._arms.q)
+        j, system = int(np.argmax(error)), self._arms.system
+        self.awaited = (
+            f": joint {system.joint_names[j]!r} is {error[j]:.3g} {system.joint_units[j]} from "
+            f"the end of its motion, expected at most {_ARRIVED:g}"
+        )
+        return bool(error[j] <= _ARRIVED)
 
     def _lines(self, length: float, speed: float) -> Lines:
         return Lines(len(self._arms.system.arms), length, speed)
@@ -247,7 +253,12 @@ class Approach(FreePhase):
             self._on_line = True
             self._arms.begin_lines()
         self._arms.advance_tools(self._along.speeds(on_line))
-        return now.time >= self.planned_s and self._arrived(now)
+        return now.time >= self.planned_s and self._arrived(now) and self._tools_arrived(now)
+
+    def _tools_arrived(self, now: Now) -> bool:
+        """Return whether the tools are where the hands can close."""
+        self.awaited = self._arms.astray(now.q)
+        return not self.awaited
 
 
 class Grasp(FreePhase):

@@ -240,18 +240,18 @@ class PutDown(HeldPhase):
     ) -> None:
         super().__init__(name, held, parts, limit_s)
         self._on, self._normal, self._touched_s = on, normal, np.inf
-        self._weighs, self._weighed_s = False, 0.0
+        self._weighs = False
 
     def begin(self, now: Now) -> None:
         """See `TaskPhase`."""
         self.held.tare()
         super().begin(now)
-        self._touched_s, self._weighs = np.inf, False
+        self._touched_s, self._weighs, self.added_s = np.inf, False, 0.0
 
     def advance(self, now: Now) -> bool:
         """See `TaskPhase`."""
         if self._weighs:
-            if now.time < self._weighed_s:
+            if now.time < self.added_s:
                 return False
             self._weighs = False
             self.held.tare()
@@ -272,7 +272,7 @@ class PutDown(HeldPhase):
 
     def _weigh(self, now: Now) -> None:
         """Begin to weigh the object, which comes to rest; `_descend` follows."""
-        self._weighs, self._weighed_s = True, now.time + _WEIGH_S
+        self._weighs, self.added_s = True, _WEIGH_S
 
     def _descend(self, now: Now) -> None:
         """Begin the descent after weighing."""

@@ -185,6 +185,7 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
             phase.resume(Now(0.0, q, qd, None, self._last))
             return held_step(phase.held.law.running.last, self.phase)
         self._arms.begin(q, self._arms.last if last is None else last)
+        self._arms.still.begin()
         self._last = self._arms.support(q) if last is None else np.array(last, dtype=float)
         self._arms.last = self._last
         phase.begin(Now(0.0, q, qd, None, self._last))
@@ -239,9 +240,12 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         while not self._resting:
             phase = self._course[self._at]
             waited = phase.for_operator and self.has_operator  # as long as the operator likes
-            most, taken = phase.longest_s, now.time + self._missed
-            if now.time > most and not waited:
-                raise PhaseFailed(f"it took longer than its time limit of {most:.3g} s.")
+            most, taken = phase.longest_s, now.time - phase.added_s
+            if taken > most and not waited:
+                raise PhaseFailed(
+                    f"it took longer than its time limit of {most:.3g} s{phase.awaited}."
+                )
+            taken += self._missed
             if taken > _LATE * most and not waited:
                 raise PhaseFailed(
                     f"it took {taken:.3g} s because control periods are lost, expected at most "
@@ -308,6 +312,13 @@ class TaskLaw(RunsTask, FollowsPlan, AdjustsGrip):
         """Come to rest in the running phase, which a fault has ended; see `FollowsPlan.hold`."""
         if not self._resting:
             self._stay(self._arms.q)
+
+    def still_joints(self, q: Array) -> Sequence[int]:
+        """Return joints of free arms that do not follow at all; see `RunsTask.still_joints`."""
+        if self._running is not None:
+            self._arms.still.begin()
+            return ()
+        return self._arms.still.look(q, self._arms.q)
 
     # -- pause, resume, abort, next -----------------------------------------------------------
 

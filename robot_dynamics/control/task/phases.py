@@ -52,12 +52,15 @@ class TaskPhase(ABC):
         name: Its key in the settings.
         planned_s: Planned duration [s]; for the phase after `begin`.
         limit_s: Longest duration [s]; None for 5 s more than planned.
+        awaited: Reason why it is not over after its planned duration, for its failure; or empty.
+        added_s: Time that the phase takes beside its plan, which no limit counts [s].
         on_failure: Name of the safe end after a failure.
         safe_end: Its phases; none for "hold".
         for_operator: Whether it lasts until an operator lets the task go on.
     """
 
-    planned_s = 0.0
+    planned_s = added_s = 0.0
+    awaited = ""
     safe_end: tuple[TaskPhase, ...] = ()
     for_operator = False
 
