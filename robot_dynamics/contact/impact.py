@@ -542,7 +542,8 @@ def sticking_impact(
                 f"contact {contacts.names[i]!r} is an inequality, without tangents; expected a "
                 "point contact."
             )
-    N = np.vstack([np.vstack([terms.T[:, i], terms.along[i]]) for i in which])
+    every = np.concatenate([terms.T.T[:, None], terms.along], axis=1)
+    N = every[which].reshape(-1, len(qd0))
     push = metric.of_force(N.T)
     M, before = push.T @ push, N @ qd0
     wanted = -before.reshape(-1, 3)

@@ -842,8 +842,8 @@ def closed_contacts(
     They are given by index or name.
 
     Raises:
-        ArgumentError: If an index is out of range, a contact is soft, or (without given ones) one
-            does not touch.
+        ArgumentError: If an index is out of range or occurs twice, a contact is soft, or (without
+            given ones) one does not touch.
     """
     count, expected = len(contacts.names), "names, or places from 0 to"
     given = range(count) if closed is None else closed
@@ -856,6 +856,10 @@ def closed_contacts(
         place = contacts.names.index(item) if isinstance(item, str) else item
         if not isinstance(place, (int, np.integer)) or not 0 <= place < count:
             raise ArgumentError(f"closed contact {place!r:.60}, expected {expected} {count - 1}.")
+        if place in which:
+            raise ArgumentError(
+                f"closed names contact {contacts.names[place]!r} twice, expected it once."
+            )
         which.append(int(place))
     for i in which:
         require_rigid(contacts.items[i], "at one instant")

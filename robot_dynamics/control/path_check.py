@@ -338,7 +338,7 @@ def _singularities(
             "expected a path within the reach of all arms."
             if far
             else f"the motion of arm {arm.name!r} cannot be predicted further: it is at a "
-            f"singularity, that joint {joint!r} leads out of."
+            f"singularity, and joint {joint!r} leads out of it."
         )
         yield PathProblem(motion.failed_at, joint, sentence, cause=far)
     low = ~(motion.pivot >= safety.minimum_pivot)

@@ -472,7 +472,7 @@ class SafetySettings:
             is a warning [m].
         closure_warning_rad: The same for its orientation [rad].
         closure_limit_m: Disagreement about the position beyond which a grasp counts as lost [m];
-            of a measured object pose with the arms, beyond which that counts as lost.
+            a measured object pose that is farther from the hands counts as lost as well.
         closure_limit_rad: The same for the orientation [rad].
         fallback: Torque after control has ended: a hold of the joints where they were, also under
             a load that the description does not have; gravity compensation with joint damping,

@@ -186,10 +186,10 @@ def friction_torque(
     the servos' corrections down.
 
     Args:
-        joints: The joints, with damping [N m s/rad] and friction [N m].
+        joints: The joints, with damping [N m s/rad or N s/m] and friction [N m or N].
         rates: Their velocities [rad/s or m/s].
         share: Compensated share of the friction.
-        velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
+        velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s or m/s].
     """
     return [
         friction_at(joint.damping, joint.friction, v, share, velocity)

@@ -431,6 +431,8 @@ def test_bad_arguments_are_refused():
             law(contacts, q, np.zeros(12), restitution=np.full(9, 0.5))
         with pytest.raises(ArgumentError, match="closed contact 9"):
             law(contacts, q, np.zeros(12), closed=[9])
+        with pytest.raises(ArgumentError, match="'hit' twice, expected it once"):
+            law(contacts, q, np.zeros(12), closed=["hit", 0])
         apart, deep = q + 0.08 * UP_FIRST, q - 0.002 * UP_FIRST
         for where, words in ((apart, "80 mm apart"), (deep, "2 mm deep")):
             with pytest.raises(
@@ -438,6 +440,7 @@ def test_bad_arguments_are_refused():
             ):
                 law(contacts, where, FALLING)
         assert law(contacts, apart, FALLING, closed=[0]).impulse.any()
+        assert_allclose(law(contacts, q, FALLING, closed=[]).qd, FALLING)
         assert law(contacts, q + 0.0009 * UP_FIRST, FALLING).impulse.any()
         soft = on_each_other(material=Material(0.5, 1e4, 0.5))
         with pytest.raises(ArgumentError, match=r"'hit' has stiffness 10000 N/m, .* instant"):

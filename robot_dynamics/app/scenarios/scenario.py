@@ -189,6 +189,11 @@ class Scenario:
             raise ArgumentError(
                 f"control.law is {self.control.law!r}; expected 'hybrid' with a `task`."
             )
+        if self.control.object_pose == "sensor":
+            raise ArgumentError(
+                "control.object_pose is 'sensor'; expected 'joints' with a `task`, which takes "
+                "the pose from the arms alone."
+            )
         check_order(self.task)
         for i, arm in enumerate(self.cell.arms):
             if arm.home is None or len(arm.home) != len(arm.posture):

@@ -52,11 +52,11 @@ class HybridGains:
         trend: Factor of the last change of the accelerations, added to the last ones for their
             mean over that time.
         friction_share: Compensated share of the joints' known friction.
-        friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
-        torque_rate: Largest change of a torque [N m/s].
+        friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s or m/s].
+        torque_rate: Largest change of a torque [N m/s or N/s].
         damping: b of each surface; b times the velocity into it is subtracted from u2 (C,) [N
             s/m].
-        effort: Largest torque of each arm joint [N m].
+        effort: Largest torque of each arm joint [N m or N].
         posture: Positions near which the arms stay.
         lower: Lower limits of the joints.
         upper: Upper limits of the joints.

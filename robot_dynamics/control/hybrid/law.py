@@ -45,7 +45,6 @@ from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import Resumed
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.control.task.free_arms import FreeArms
@@ -367,10 +366,7 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         memory = self.running.located(q, self._followed.row(0))
         row, still = self._followed.beginning, np.zeros_like(q)
         seen = self.running.evaluate(q, still, None, row, memory, 0.0)
-        off = seen.error.reshape(2, 3).copy()
-        # The law's rotation vector, taken from a matrix, is zero at half a turn.
-        off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
-        gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
+        gaps = np.concatenate([seen.error, seen.closure]).reshape(-1, 3)
         if not np.isfinite(gaps).all():
             self.check_path(q)  # names surfaces that block the same motion
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)

@@ -53,7 +53,7 @@ class JointedGains(NamedTuple):
         posture_derivative: K_v of the self-motion [1/s].
         lead: Time by which the model is evaluated ahead [s].
         friction_share: Compensated share of the joints' known friction.
-        friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
+        friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s or m/s].
         safe_pivot: Smallest relative pivot of the arms that is not damped.
     """
 

@@ -12,7 +12,6 @@ from support.figures import require_that_figures_depend_on_columns
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.report import report_of
 from robot_dynamics.app.runs.run import simulate
-from robot_dynamics.app.scenarios.acceptance import AcceptanceSettings
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -158,7 +157,8 @@ def test_a_start_out_of_reach():
 @pytest.mark.slow
 def test_one_arm_holds_an_object():
     """There are no internal forces; control, its stop and the report do without them."""
-    scenario = load_scenario("lift_box", ["cell.object.mass=2", "reference.force=[]"])
+    changes = ["cell.object.mass=2", "reference.force=[]", "acceptance={}"]
+    scenario = load_scenario("lift_box", changes)
     cell = scenario.cell
     locked = {f"right_joint{i}": 0.0 for i in range(1, 8)}
     cell = replace(
@@ -166,7 +166,7 @@ def test_one_arm_holds_an_object():
         arms=(replace(cell.arms[0], load_share=1.0),),
         robots=(replace(cell.robots[0], locked=locked),),
     )
-    run = simulate(replace(scenario, cell=cell, acceptance=AcceptanceSettings()), duration=0.6)
+    run = simulate(replace(scenario, cell=cell), duration=0.6)
     assert run.report["failures"] == []
     assert run.report["object_position_error_max_m"] < 1e-4
     assert run.recording["internal_force"].shape == (300, 0)

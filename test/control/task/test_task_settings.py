@@ -70,6 +70,7 @@ def test_a_phase_has_one_key():
     [
         ("reference.segments=[{duration_s: 1.0}]", "both `task` and `reference`"),
         ("control.law=impedance", "expected 'hybrid' with a `task`"),
+        ("control.object_pose=sensor", "expected 'joints' with a `task`"),
         ("cell.arms.0.home=[0.0, 0.1]", r"cell.arms\[0\].home is of 2 joints"),
         ("cell.arms.1.home=null", r"cell.arms\[1\].home is missing"),
     ],
