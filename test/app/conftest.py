@@ -21,7 +21,7 @@ def run(scenario):
     return simulate(scenario)
 
 
-@pytest.fixture(params=sorted(shipped_scenarios()))
+@pytest.fixture(scope="module", params=sorted(shipped_scenarios()))
 def shipped(request):
     """Return the name of each shipped scenario whose robots are installed."""
     try:

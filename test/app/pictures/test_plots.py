@@ -29,25 +29,15 @@ def test_figure(run, tmp_path):
     assert again.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_thresholds_are_named_where_there_are_some(run, asked, tmp_path):
-    """A title tells of dashed thresholds only if the scenario asks for any."""
-    pytest.importorskip("matplotlib")
-    thresholds = run.recording.get("acceptance") if asked else {}
-    recording = type(run.recording)(
-        run.recording.columns, {**run.recording.metadata, "acceptance": thresholds}
-    )
-    text = plot_run(recording, tmp_path / "run.svg").read_text()
-    assert ("their thresholds dashed" in text) is asked
-
-
 @pytest.mark.parametrize("stop", [None, 0.4])
-def test_a_stop_is_marked(run, stop, tmp_path):
-    """A dotted line in every panel, and a word in the title."""
+def test_thresholds_and_a_stop_are_named(run, stop, tmp_path):
+    """Dashed thresholds if the scenario asks for any; a dotted line in every panel for a stop."""
     pytest.importorskip("matplotlib")
-    metadata = run.recording.metadata | ({} if stop is None else {"fault_time_s": stop})
+    stopped = {"fault_time_s": stop, "acceptance": {}}
+    metadata = run.recording.metadata | ({} if stop is None else stopped)
     recording = type(run.recording)(run.recording.columns, metadata)
     text = plot_run(recording, tmp_path / "run.svg").read_text()
+    assert ("their thresholds dashed" in text) is (stop is None)
     assert text.count('id="stop"') == (0 if stop is None else 6)
     assert ("stopped at 0.4 s" in text) is (stop is not None)
 

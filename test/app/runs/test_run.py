@@ -11,7 +11,7 @@ from support.figures import require_that_figures_depend_on_columns
 
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.runs.report import report_of
-from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.runs.run import Preparation, simulate
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -32,12 +32,18 @@ LONG = {
 }
 
 
-def test_shipped_scenarios_are_good(shipped):
+@pytest.fixture(scope="module")
+def preparation(shipped):
+    """Return system and law of a scenario, which its runs with both engines share."""
+    return Preparation()
+
+
+def test_shipped_scenarios_are_good(shipped, preparation):
     """Every shipped scenario keeps its thresholds: our arms, pandas, xarm7, wrong beliefs.
 
     Every figure is computed a second time, also of a recording that is spoilt in every column.
     """
-    run = simulate(shipped)
+    run = simulate(shipped, preparation=preparation)
     assert run.report["failures"] == []
     assert run.ok
     require_that_figures_depend_on_columns(run.recording)
@@ -51,13 +57,13 @@ def test_shipped_scenarios_are_good(shipped):
     ],
     indirect=True,
 )
-def test_shipped_scenarios_are_good_with_another_engine(shipped):
+def test_shipped_scenarios_are_good_with_another_engine(shipped, preparation):
     """They keep their thresholds with MuJoCo as the plant as well."""
     pytest.importorskip("mujoco")
     scenario = load_scenario(shipped)
     if scenario.control.law == "gravity":
         pytest.skip("MuJoCo's plant has the object in its hands")
-    assert simulate(shipped, "mujoco").report["failures"] == []
+    assert simulate(shipped, "mujoco", preparation=preparation).report["failures"] == []
 
 
 def test_the_scenario_asks_for_what_it_promises(scenario):

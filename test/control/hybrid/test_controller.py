@@ -38,8 +38,6 @@ from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.model import pose
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 NO_FORCE = np.zeros((2, 6))
 SETTLED = 20  # ticks: the ramp is over
 
