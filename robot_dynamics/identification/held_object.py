@@ -41,6 +41,8 @@ from robot_dynamics.identification.signals import Filters, IdentificationError
 _BIAS: Array = np.array([2.0] * 3 + [20.0] * 3)  # prior deviation of a sensor's bias [N m, N]
 _SIZE = 0.05  # least radius of gyration that the prior assumes [m]
 _INDEPENDENT = 1e-9  # least size of an effect of internal forces, over the largest one
+#: Name of the constants of drives in the names of unknowns.
+TORQUE_CONSTANT = "torque constant"
 #: Components of a wrench.
 WRENCH_AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 
@@ -95,7 +97,7 @@ class HeldObject:
         self.names = (
             *PARAMETERS,
             *self._friction.names,
-            *(f"error of torque constant of {name}" for name in self._joints),
+            *(f"error of {TORQUE_CONSTANT} of {name}" for name in self._joints),
             *(f"bias {axis} of {arm.name}" for arm in system.arms for axis in WRENCH_AXES),
         )
         # Internal forces: an arm's wrench against that of the last one, in the object's frame.
@@ -118,7 +120,7 @@ class HeldObject:
             most = max(one[1].shape[1] for one in rows)
             parts = zip(*(one for one in rows if one[1].shape[1] == most), strict=True)
             A, y, freedom = map(np.concatenate, parts)
-            if freedom.sum() < 4 * A.any(axis=(0, 1)).sum():
+            if freedom.sum() <= 4 * A.any(axis=(0, 1)).sum():
                 raise IdentificationError(
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
                     f"expected samples of some seconds without gaps, as arms move an object."

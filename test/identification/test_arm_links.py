@@ -10,6 +10,8 @@ from support.two_link_arm import ARM, JOINTS
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.identification.arm_report import ArmIdentification
+from robot_dynamics.app.identification.inputs import Cell
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.dynamics.inertial_parameters import is_physical
@@ -65,6 +67,18 @@ def found(equations):
 def true_standard():
     """Return standard parameters of the true links, and armatures."""
     return np.concatenate([TRUE.inertial_parameters, ROTOR])
+
+
+@pytest.mark.parametrize(
+    ("scale", "excluded", "named"), [(1.1, 1, True), (1.0, 1, False), (1.1, 0, False)]
+)
+def test_scales_of_arms_that_were_not_identified_are_named(scale, excluded, named):
+    """The corrected scenario has the scales of the simulated arms as one, of all arms alike."""
+    scenario = rd.load_scenario("lift_box", [f"plant.link_mass_scale={scale}"])
+    cell = Cell(scenario, build_system(scenario), [])
+    found = ArmIdentification(cell, {}, [], {"right": "it rests"} if excluded else {})
+    sentence = "sets plant.link_mass_scale to 1 for all simulated arms, also for 'right'"
+    assert any(sentence in one for one in found.warnings) == named
 
 
 def test_base_parameters_are_found_within_their_deviations(equations, found):

@@ -8,9 +8,13 @@ import pytest
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
 from robot_dynamics.app.identification.excitation import excite
+from robot_dynamics.app.identification.payload_excitation import excite_payload
 from robot_dynamics.app.scenarios.cell import build_system
+from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.task.free_arms import JointMove
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.manipulation.assembly import closed_configuration
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +80,76 @@ def test_impossible_motions_are_refused():
         excite("pick_and_place", "left", share=0)
     with pytest.raises(ArgumentError, match="between 0 and 1"):
         excite("pick_and_place", "left", share=1.0)
+
+
+@pytest.fixture(scope="module")
+def carried_around():
+    """Return a short motion of the box of lift_box."""
+    return excite_payload("lift_box", share=0.03, longest_s=2.0)
+
+
+def test_the_object_moves_within_all_limits_and_returns(carried_around, tmp_path):
+    """By the check of the path before a start, which uses 80 % of the allowed torque at most."""
+    place = carried_around.write_scenario(tmp_path / "motion.yaml", "lift_box")
+    scenario = rd.load_scenario(place)
+    assert scenario.reference.force == ()
+    assert scenario.acceptance.engine.object_position_error_max_m is None
+    law = make_law(scenario)
+    q = closed_configuration(law.system, scenario.object_pose)[law.system.q_index]
+    check = law.checked_path(q)
+    allowed = scenario.safety.effort_fraction
+    assert 0.5 * allowed < check.torque_fraction[0] <= 0.8 * allowed
+    begin, end = law.reference.rows([0.0, carried_around.duration])[:, :7]
+    np.testing.assert_allclose(end, begin, atol=5e-4)
+    # The other way round: a tenth more torque than allowed is refused.
+    weak = 0.9 * check.torque_fraction[0]
+    with pytest.raises(PreflightError):
+        make_law(scenario.changed([f"safety.effort_fraction={weak}"])).checked_path(q)
+
+
+def test_a_motion_of_the_object_is_as_long_as_needed(carried_around):
+    """It ends with the wanted deviations, or says that it does not reach them."""
+    assert carried_around.shares.max() > 0.03
+    assert 2.0 <= carried_around.duration < 7.0
+    assert "are above the wanted 3 % of those before" in carried_around.lines[-1]
+    share = 1.001 * float(carried_around.shares.max())
+    found = excite_payload("lift_box", share=share, longest_s=1e3)
+    assert found.shares.max() <= share
+    assert found.duration <= carried_around.duration
+    assert len(found.lines) == 2
+    assert found.deviations[0] < 0.1
+    assert found.deviations[1:4].max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("scenario", "reason"),
+    [
+        ("pick_and_place", "has a task"),
+        ("wipe", "has the surface 'wall'"),
+        ("tray", "by a soft_finger contact"),
+    ],
+)
+def test_objects_that_are_not_held_rigidly_are_refused(scenario, reason):
+    """In one sentence that says what is expected."""
+    with pytest.raises(ArgumentError, match=f"{reason}.*; expected arms that hold one object"):
+        excite_payload(scenario)
+
+
+@pytest.mark.slow
+def test_the_planned_motion_identifies_the_payload(tmp_path):
+    """A box that is 20 % too heavy, with noise: 1 %, 2 mm, and the planned deviations."""
+    planned = excite_payload("lift_box", longest_s=5.0)
+    place = tmp_path / "motion.yaml"
+    planned.write_scenario(place, "lift_box")
+    noise = ("position=1.0e-4", "force=0.3", "moment=0.02")
+    changes = ["plant.object_mass_scale=1.2", *(f"plant.sensors.{one}" for one in noise)]
+    found = rd.identify(rd.simulate(rd.load_scenario(place, changes)).recording, "lift_box")
+    values, deviations = found.payload.summary
+    assert (np.abs(values[:4] - [12.0, 0, 0, 0]) < 4.0 * deviations[:4]).all()
+    assert deviations[0] < 0.01 * 12.0
+    assert deviations[1:4].max() < 2e-3
+    ratio = np.median(deviations / planned.deviations)
+    assert 0.5 < ratio < 2.0
 
 
 @pytest.mark.slow

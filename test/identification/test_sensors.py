@@ -197,7 +197,7 @@ def test_scales_of_free_arms_need_a_held_object(arms, free):
     assert both.json["held_object"]["scale"]["left"]["value"] == pytest.approx(1.1, abs=5e-3)
     (hidden,) = both.json["not_observable"]
     assert hidden == "axes and sign of the sensor of 'right', which carries no tool"
-    assert any("measures 1.1" in warning for warning in both.warnings)
+    assert any("times the wrench; expected 1" in warning for warning in both.warnings)
 
 
 def without_an_arm(recording):

@@ -66,6 +66,7 @@ examples:
   robot_dynamics schema > scenario.schema.json     for completion in editors
   robot_dynamics study my_study.yaml               many runs with other values, and a report
   robot_dynamics excite pick_and_place --arm left --output motion.yaml   to identify the arm
+  robot_dynamics excite lift_box --payload --output motion.yaml          or the held object
   robot_dynamics identify run.mcap --output corrected.yaml   mass and centre of the object
   robot_dynamics drill --json drill.json           fault injection on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""

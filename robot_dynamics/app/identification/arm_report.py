@@ -59,9 +59,9 @@ class ArmIdentification(IdentificationReport):
         scaled = [f"plant.{key}" for key in _SCALES if getattr(plant, key) != 1.0]
         if scaled and self.excluded:
             found.append(
-                f"in the corrected scenario {' and '.join(scaled)} are 1 for all arms, so that "
-                f"the simulated {' and '.join(map(repr, self.excluded))} differ from before; "
-                "expected recordings in which all arms move."
+                f"the corrected scenario sets {' and '.join(scaled)} to 1 for all simulated arms, "
+                f"also for {' and '.join(map(repr, self.excluded))}; expected recordings in which "
+                "all arms move."
             )
         for name, (_, links) in self.arms.items():
             causes = "compliance, loads, torque constants"

@@ -193,8 +193,8 @@ class _Planner(MovePlanner):
         margin = safety.position_margin
         nuisance = ("low-speed friction", "torque offset")
         super().__init__(
-            f"{self._scenario.name}: none of {{}} moves of arm {arm!r} is free of collisions and "
-            "within the limits; expected more room around `home`.",
+            self._scenario.name,
+            f"arm {arm!r}",
             np.maximum(limits["lower"][self._own] + margin, self._home - _ROUND),
             np.minimum(limits["upper"][self._own] - margin, self._home + _ROUND),
             safety.velocity_fraction,

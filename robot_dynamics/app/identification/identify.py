@@ -381,12 +381,6 @@ def _moving_arms(cell: Cell, inputs: list[Input]) -> tuple[list[Arm], dict[str, 
 def _frames(given: _Given, *, offsets: bool = False) -> FrameIdentification:
     recordings, cell, noise = given.recordings, given.cell, given.noise
     _require_rigid(cell)
-    for arm in cell.scenario.cell.arms:
-        if arm.contact.kind != "rigid":
-            raise IdentificationError(
-                f"arm {arm.name!r} holds the object by a {arm.contact.kind} contact, in which it "
-                "can tilt or slip; expected rigid grasps."
-            )
     inputs = inputs_of(recordings, cell, "positions", allowed=(FAR, FAR_TURNED))
     links = [
         {part.prefix + link.name for link in part.description.mechanism.links}
@@ -445,6 +439,12 @@ def _surfaces(given: _Given) -> SurfaceIdentification:
 def _require_rigid(cell: Cell) -> None:
     if cell.system.object_loop_joint is not None:
         raise IdentificationError("the object has a joint; expected a rigid object.")
+    for arm in cell.scenario.cell.arms:
+        if arm.contact.kind != "rigid":
+            raise IdentificationError(
+                f"arm {arm.name!r} holds the object by a {arm.contact.kind} contact, in which it "
+                "can tilt or slip; expected rigid grasps."
+            )
 
 
 def _plant_of(recording: Recording) -> Scenario | None:

@@ -42,7 +42,8 @@ class MovePlanner(ABC):
         wanted: Mask of the unknowns that are wanted (u,).
 
     Args:
-        refusal: Sentence for an error if no move is possible, with {} for their number.
+        scenario: Name of the scenario, for errors.
+        moved: The arm or the object, for errors.
         lower: Least coordinates of the end of a move (n,).
         upper: Largest ones (n,).
         fastest: Largest share of the velocity limits.
@@ -53,7 +54,8 @@ class MovePlanner(ABC):
 
     def __init__(
         self,
-        refusal: str,
+        scenario: str,
+        moved: str,
         lower: Array,
         upper: Array,
         fastest: float,
@@ -61,7 +63,11 @@ class MovePlanner(ABC):
         wanted: Sequence[bool],
         seed: int,
     ) -> None:
-        self._refusal, self._lower, self._upper, self._fastest = refusal, lower, upper, fastest
+        self._refusal = (
+            f"{scenario}: none of {_CANDIDATES} moves of {moved} is free of collisions and within "
+            "the limits; expected more room around the start."
+        )
+        self._lower, self._upper, self._fastest = lower, upper, fastest
         self._before, self.wanted = before, np.array(wanted)
         self.known = np.diag(1.0 / before**2)
         self._rng = np.random.default_rng(seed)
@@ -132,7 +138,7 @@ class MovePlanner(ABC):
             assert told is not None
             self._take(end, speed, told[0])
             return
-        raise ArgumentError(self._refusal.format(_CANDIDATES))
+        raise ArgumentError(self._refusal)
 
     def _candidate(self) -> tuple[Array, float]:
         """Return the end of a random move, and its speed as a share of the limits."""

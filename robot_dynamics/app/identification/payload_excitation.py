@@ -209,8 +209,8 @@ class _Planner(MovePlanner):
         before = self._equations.deviations_before()
         size = np.array([_MOVE] * 3 + [_TURN] * 3)
         super().__init__(
-            f"{scenario.name}: none of {{}} moves of the object is within the limits and free of "
-            "collisions; expected a start with more room around it.",
+            scenario.name,
+            "the object",
             -size,
             size,
             scenario.safety.velocity_fraction,

@@ -27,7 +27,8 @@ from robot_dynamics.app.scenarios.scenario import scenario_of_text
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.regressor import PER_BODY
-from robot_dynamics.identification.held_object import HeldObject
+from robot_dynamics.identification.held_object import TORQUE_CONSTANT, HeldObject
+from robot_dynamics.identification.least_squares import SURE
 from robot_dynamics.identification.payload import Payload, about_center
 from robot_dynamics.identification.signals import IdentificationError
 from robot_dynamics.wording import EFFORT_UNITS
@@ -62,7 +63,8 @@ class PayloadIdentification(IdentificationReport):
     def warnings(self) -> list[str]:
         """Reasons to doubt the result, one sentence each."""
         payload, (before, after) = self.payload, self.payload.held_out
-        found = doubts(payload.fit, "", "arm links, torque constants")
+        fit = payload.fit
+        found = doubts(fit, "", "arm links, torque constants")
         if after > max(before, 1.0):  # residuals below the noise tell nothing
             found.append(
                 f"the identified payload predicts the held-out part worse ({after:.2f}) than the "
@@ -72,6 +74,13 @@ class PayloadIdentification(IdentificationReport):
             found.append(
                 "the data alone gave an inertia of no body; the nearest physical one is stated."
             )
+        for name, value, prior in zip(fit.names, fit.values, fit.prior_deviations, strict=True):
+            if TORQUE_CONSTANT in name and abs(value) > SURE * prior:
+                found.append(
+                    f"the {name} is {100.0 * value:.1f} %, expected about "
+                    f"{100.0 * prior:.2g} %: the drive, the links or the friction differ from the "
+                    "description; `identify --what drives` tells more."
+                )
         saturated = max(one.saturated for one in self.inputs)
         if saturated > 0.0:
             found.append(

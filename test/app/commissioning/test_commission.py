@@ -19,7 +19,7 @@ import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
 from robot_dynamics.app.commissioning.checks import CellCheck, check_whole_motion
 from robot_dynamics.app.commissioning.commission import Commissioning, commission
-from robot_dynamics.app.commissioning.dynamics_checks import check_bases
+from robot_dynamics.app.commissioning.dynamics_checks import check_bases, check_sensors
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
@@ -132,6 +132,58 @@ def test_an_arm_of_unknown_torques_is_no_go(cell, subject, verdict, ok):
     found = Commissioning(cell, checks, {})
     assert found.ok == ok
     assert ("NO-GO, the torques of left are not known" in found.lines[-1]) == (not ok)
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.25, "go"), (0.35, "no-go")])
+def test_a_frozen_sensor_is_no_go(cell, recorded, seconds, verdict):
+    """Its readings stay the same while the arm moves; of a resting arm they may."""
+    wrenches = recorded["grasp_wrench"].copy()
+    moves = np.flatnonzero(np.abs(recorded["joint_velocity"][:, :7]).max(axis=1) > 0.3)
+    first, count = int(moves[0]), round(seconds * 250)
+    assert (np.diff(moves[:count]) == 1).all()
+    wrenches[first : first + count, :6] = wrenches[first, :6]
+    frozen = changed(recorded, grasp_wrench=wrenches)
+    checks, _ = check_sensors(cell, build_system(cell), frozen)
+    left = [one for one in checks if (one.arm, one.subject) == ("left", "wrist sensor")]
+    assert [one.verdict for one in left] == [verdict]
+    assert ("exactly the same" in left[0].found) == (verdict == "no-go")
+
+
+def test_simulated_sensors_without_noise_and_tool_are_not_frozen(recorded):
+    """They measure nothing; real ones that do are frozen."""
+    bare = rd.load_scenario("pick_and_place", NOISE)
+    nothing = changed(recorded, grasp_wrench=np.zeros_like(recorded["grasp_wrench"]))
+    real = {name: one for name, one in nothing.columns.items() if name != "applied_torque"}
+    for one, frozen in ((nothing, False), (Recording(real, nothing.metadata), True)):
+        checks, _ = check_sensors(bare, build_system(bare), one)
+        assert any("exactly the same" in check.found for check in checks) == frozen
+
+
+def test_commands_without_the_weight_of_the_links_are_seen(cell, recorded):
+    """Drives that add gravity are stated in the scenario, or the commands contradict it."""
+    robot = rd.Robot(build_system(cell).arms_alone)
+    still = np.zeros_like(recorded["joint_position"])
+    weight = robot.inverse_dynamics(recorded["joint_position"], still, still)
+    without = changed(recorded, commanded_torque=recorded["commanded_torque"] - weight)
+    stated = cell.changed(f"cell.arms.{i}.drive.compensates_gravity=true" for i in (0, 1))
+    with pytest.raises(IdentificationError, match="'left' leave out the weight of its links"):
+        rd.identify(without, cell, what="drives")
+    with pytest.raises(IdentificationError, match="'left' include the weight of its links"):
+        rd.identify(recorded, stated, what="drives")
+    found = rd.identify(without, stated, what="drives")
+    for drives in found.arms.values():
+        k, deviations = drives.constants
+        assert (np.abs(k - 1.0) < 4.0 * deviations + 0.02).all()
+        assert deviations.min() < 0.05
+
+
+def test_a_delay_is_not_written_in_periods_of_another_rate(cell, recorded):
+    """A recording at 250 Hz corrects no scenario at 500 Hz."""
+    late = changed(recorded, commanded_torque=np.roll(recorded["commanded_torque"], -2, axis=0))
+    found = rd.identify(late, cell.changed(["control.rate_hz=500"]), what="drives")
+    assert found.arms["left"].delay[0] == pytest.approx(0.012, abs=2e-3)
+    with pytest.raises(IdentificationError, match=r"period of 4 ms; expected .* 2 ms"):
+        found.correction(None)
 
 
 def test_samples_that_repeat_are_a_slow_topic(cell, recorded):
