@@ -367,6 +367,21 @@ def test_numbers_of_records_are_read_and_written_by_name():
     assert ours.left.angle == 0.125
 
 
+def test_arrays_of_a_record_can_be_in_one_piece_of_memory():
+    """Copies of the pieces, written back, restore all numbers and arrays."""
+    ours, theirs, seen = axle(), axle(), np.zeros(1)
+    memory = ours.put_together()
+    run = turn.bind(ours, seen)
+    saved = [piece.copy() for piece in memory]
+    assert len(memory) == 4  # arrays, and the numbers of three records
+    assert run() == turn.function(theirs, seen)
+    assert [a.tolist() for a in ours.arrays()] == [a.tolist() for a in theirs.arrays()]
+    for piece, was in zip(memory, saved, strict=True):
+        piece[:] = was
+    assert [a.tolist() for a in ours.arrays()] == [a.tolist() for a in axle().arrays()]
+    assert run() == turn.function(axle(), seen)
+
+
 def test_a_record_may_be_one_of_many():
     """Its arrays are rows of arrays of all, and no other row changes."""
     marks = np.zeros((3, 1))
