@@ -367,19 +367,37 @@ def test_numbers_of_records_are_read_and_written_by_name():
     assert ours.left.angle == 0.125
 
 
+class Bicycle(MutableRecord):
+    """Records, numbers and arrays of several kinds."""
+
+    front: Wheel
+    rear: Wheel
+    speed: float
+    lamps: Mask
+    rooms: Matrix
+
+
+def bicycle():
+    """Return one with different numbers."""
+    lamps = np.array([True, False, True])
+    wheels = [Wheel(angle=0.5, turns=k, marks=k * np.ones(1)) for k in (1, 2)]
+    return Bicycle(front=wheels[0], rear=wheels[1], speed=2.0, lamps=lamps, rooms=(0, 3))
+
+
 def test_arrays_of_a_record_can_be_in_one_piece_of_memory():
-    """Copies of the pieces, written back, restore all numbers and arrays."""
-    ours, theirs, seen = axle(), axle(), np.zeros(1)
+    """Routines read and write them there; copies of the pieces, written back, restore them."""
+    ours, theirs = bicycle(), bicycle()
     memory = ours.put_together()
-    run = turn.bind(ours, seen)
     saved = [piece.copy() for piece in memory]
     assert len(memory) == 4  # arrays, and the numbers of three records
-    assert run() == turn.function(theirs, seen)
-    assert [a.tolist() for a in ours.arrays()] == [a.tolist() for a in theirs.arrays()]
-    for piece, was in zip(memory, saved, strict=True):
-        piece[:] = was
-    assert [a.tolist() for a in ours.arrays()] == [a.tolist() for a in axle().arrays()]
-    assert run() == turn.function(axle(), seen)
+    for one, other in ((ours, theirs), (ours, bicycle())):
+        assert [a.tolist() for a in one.arrays()] == [a.tolist() for a in bicycle().arrays()]
+        assert [roll(wheel, 0.75) for wheel in (one.front, one.rear)] == [False, True]
+        assert [roll.function(w, 0.75) for w in (other.front, other.rear)] == [False, True]
+        one.lamps[1] = other.lamps[1] = True
+        assert [a.tolist() for a in one.arrays()] == [a.tolist() for a in other.arrays()]
+        for piece, was in zip(memory, saved, strict=True):
+            piece[:] = was
 
 
 def test_a_record_may_be_one_of_many():
