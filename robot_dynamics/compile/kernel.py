@@ -270,27 +270,30 @@ class Kernel:
 class TunableKernel:
     """A kernel whose parameter block can change after functions are bound to it.
 
+    Attributes:
+        data: Memory of the block, as compiled code reads it.
+
     Args:
         kernel: The kernel.
         parameters: The first block, as for `Kernel.bind`.
     """
 
     def __init__(self, kernel: Kernel, parameters: ArrayLike | None = None) -> None:
-        self._kernel, self._data = kernel, kernel._data(parameters)
+        self._kernel, self.data = kernel, kernel._data(parameters)
 
     def tune(self, parameters: ArrayLike) -> None:
         """Change the block, for all functions that are bound."""
-        self._data[:] = self._kernel._data(parameters)
+        self.data[:] = self._kernel._data(parameters)
 
     def bind(self) -> Any:
         """Return a function of arrays; see `Kernel.bind`."""
-        return self._kernel._make_function(self._data)
+        return self._kernel._make_function(self.data)
 
     def bind_arrays(
         self, inputs: Sequence[NDArray[np.float64]], outputs: Sequence[NDArray[np.float64]]
     ) -> Callable[[], Any]:
         """Return a function that reads and writes arrays in place; see `Kernel.bind_arrays`."""
-        return self._kernel._bound_to_arrays(self._data, inputs, outputs)
+        return self._kernel._bound_to_arrays(self.data, inputs, outputs)
 
 
 def compile_program(program: Program, lanes: int | None = None) -> Kernel:

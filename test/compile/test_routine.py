@@ -367,6 +367,39 @@ def test_numbers_of_records_are_read_and_written_by_name():
     assert ours.left.angle == 0.125
 
 
+class Bicycle(MutableRecord):
+    """Records, numbers and arrays of several kinds."""
+
+    front: Wheel
+    rear: Wheel
+    speed: float
+    lamps: Mask
+    rooms: Matrix
+
+
+def bicycle():
+    """Return one with different numbers."""
+    lamps = np.array([True, False, True])
+    wheels = [Wheel(angle=0.5, turns=k, marks=k * np.ones(1)) for k in (1, 2)]
+    return Bicycle(front=wheels[0], rear=wheels[1], speed=2.0, lamps=lamps, rooms=(0, 3))
+
+
+def test_arrays_of_a_record_can_be_in_one_piece_of_memory():
+    """Routines read and write them there; copies of the pieces, written back, restore them."""
+    ours, theirs = bicycle(), bicycle()
+    memory = ours.put_together()
+    saved = [piece.copy() for piece in memory]
+    assert len(memory) == 4  # arrays, and the numbers of three records
+    for one, other in ((ours, theirs), (ours, bicycle())):
+        assert [a.tolist() for a in one.arrays()] == [a.tolist() for a in bicycle().arrays()]
+        assert [roll(wheel, 0.75) for wheel in (one.front, one.rear)] == [False, True]
+        assert [roll.function(w, 0.75) for w in (other.front, other.rear)] == [False, True]
+        one.lamps[1] = other.lamps[1] = True
+        assert [a.tolist() for a in one.arrays()] == [a.tolist() for a in other.arrays()]
+        for piece, was in zip(memory, saved, strict=True):
+            piece[:] = was
+
+
 def test_a_record_may_be_one_of_many():
     """Its arrays are rows of arrays of all, and no other row changes."""
     marks = np.zeros((3, 1))

@@ -205,12 +205,9 @@ class StepState(MutableRecord):
     crowded: bool  #: Whether there were so many impacts in a step that some did not bounce.
     trusted: float  #: The longest step to be tried next [s].
 
-    def clear(self, q: Vector, v: Vector | None, laws: ContactLaws) -> None:
-        """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
-        there = np.array(q), 0.0 if v is None else np.array(v)
-        for array in self.arrays():
-            array[...] = 0
-        self.q[:], self.v[:] = there
+    def begin(self, q: Vector, v: Vector, laws: ContactLaws) -> None:
+        """Begin at positions (nq,) and velocities (nv,); all is zero before."""
+        self.q[:], self.v[:] = q, v
         self.contacts.near[:], self.surfaces.used[:] = np.nan, laws.stiffness
         self.turning.slowing[:] = np.inf
         self.turning.fresh, self.trusted = True, np.inf

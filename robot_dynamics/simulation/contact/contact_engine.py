@@ -95,6 +95,7 @@ class ContactEngine(SceneEngine):
             require_independent(scene.environment_joints, there)
         self._shared: _SharedSteps
         self._shared = like._shared if like else _SharedSteps(scene, self._start, coulomb)
+        self._numbers: Sequence[Array] | None = None  # of its scene
         self._left: tuple[Any, ...] | None = None  # the state, while another engine moves
         self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
@@ -146,7 +147,7 @@ class ContactEngine(SceneEngine):
         friction.fading = self._friction.fading
         joints = slice(layout.closing, layout.closing + len(layout.rubbing))
         shared.stepping.step.laws.bound[joints] = self._bound
-        shared.stopped.tune(self.scene.model)
+        self._numbers = shared.stopped.tune(self.scene.model, self._numbers)
         if self._left is not None:
             self.restore(self._left)
         return shared

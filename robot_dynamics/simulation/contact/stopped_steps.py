@@ -8,6 +8,7 @@ if a coordinate is beyond its limit at its end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -36,21 +37,19 @@ class StoppedSteps:
 
     def __init__(self, steps: TimeStepping, stops: Stops) -> None:
         self.steps, self.stops, self.at_stop = steps, stops, False
-        self._model = steps.scene.model
+        self._model = self._stopped_model = steps.scene.model
         self._rows = len(steps.state.contacts.force)
 
-    def tune(self, model: Model) -> None:
+    def tune(self, model: Model, numbers: Sequence[Array] | None = None) -> Sequence[Array]:
         """Take over gravity and variable inertias of a model; see `SceneTerms.tune`."""
         self._model = model
-        self.steps.terms.tune(model)
-        if "_stopped" in vars(self):
-            self._stopped.terms.tune(model)
+        return self.steps.terms.tune(model, numbers)
 
     def begin(self) -> None:
         """Begin at the state of the steps; compile those with stops if a stop is near."""
         self.at_stop = False
         if self.stops.near(self.steps.q):
-            self._stopped.take_over(self.steps)
+            self._tuned.take_over(self.steps)
 
     def run(self, force: Array, period: float, count: int) -> Array | None:
         """Advance by a period; see `TimeStepping.run`. Forces of stops are left out."""
@@ -62,7 +61,7 @@ class StoppedSteps:
             if before is None or not self.stops.room(steps.q) < 0.0:
                 return forces
             steps.restore(before)
-        stopped = self._stopped
+        stopped = self._tuned
         stopped.friction.damping[:] = steps.friction.damping
         stopped.friction.coulomb[:] = steps.friction.coulomb
         stopped.friction.fading = steps.friction.fading
@@ -76,7 +75,15 @@ class StoppedSteps:
 
     def linearize(self, force: Array, period: float, count: int) -> tuple[Array, Array]:
         """Return the derivatives of a period; see `TimeStepping.linearize`."""
-        return (self._stopped if self.at_stop else self.steps).linearize(force, period, count)
+        return (self._tuned if self.at_stop else self.steps).linearize(force, period, count)
+
+    @property
+    def _tuned(self) -> TimeStepping:
+        """Steps with stops, with the numbers of the present model."""
+        if self._stopped_model is not self._model:
+            self._stopped.terms.tune(self._model)
+            self._stopped_model = self._model
+        return self._stopped
 
     @cached_property
     def _stopped(self) -> TimeStepping:
@@ -87,9 +94,7 @@ class StoppedSteps:
             with_stops = replace(scene, items=(*scene.items, *stops))
         else:
             with_stops = replace(scene, stops=stops)
-        stopped = TimeStepping(with_stops, coulomb=bool(steps.terms.rubbing))
-        stopped.terms.tune(self._model)
-        return stopped
+        return TimeStepping(with_stops, coulomb=bool(steps.terms.rubbing))
 
     def saved(self) -> tuple[SavedMotion, SavedMotion | None]:
         """Return copies of all variables."""
@@ -101,4 +106,4 @@ class StoppedSteps:
         self.steps.restore(steps)
         self.at_stop = stopped is not None
         if stopped is not None:
-            self._stopped.restore(stopped)
+            self._tuned.restore(stopped)

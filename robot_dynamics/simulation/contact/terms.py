@@ -129,7 +129,7 @@ class SceneTerms:
         self._source = program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._written: Any = itemgetter(*map(StepTerms._fields.index, self._names))
-        self._block = block = pack(scene.model)
+        self._model, block = scene.model, pack(scene.model)
         key = b"contact\0" + program.fingerprint
         self._terms = TunableKernel(load_kernel(key, lambda: program, lanes=1), block)
         self._kernel = self._terms.bind()
@@ -156,19 +156,26 @@ class SceneTerms:
         self._absent, self._rest = self._new(), np.zeros(nv)
         self._none = [np.zeros(len(scene.pads))] if scene.pads else []
 
-    def tune(self, model: Model) -> None:
+    def tune(self, model: Model, numbers: Sequence[Array] | None = None) -> Sequence[Array]:
         """Take over gravity and variable inertias of a model that differs in these alone.
 
-        All functions that are bound follow.
+        All functions that are bound follow. Return the numbers, with which it is faster the next
+        time.
         """
-        self._block = pack(model)
-        for kernel in (self._terms, self._energies, *self._momentum):
-            kernel.tune(self._block)
-        mass = self.groups.mass
+        self._model = model
+        vars(self).pop("_rates", None)  # bound to other parameters
+        mass, kernels = self.groups.mass, [self._terms, self._energies, *self._momentum]
+        places = [mass, self.groups.weight, *(kernel.data for kernel in kernels)]
+        if numbers is not None:
+            for place, given in zip(places, numbers, strict=True):
+                place[:] = given
+            return numbers
+        for kernel in kernels:
+            kernel.tune(pack(model))
         mass[:] = 0.0
         np.add.at(mass, self.groups.of_body, [body.inertia.mass for body in model.bodies])
         self.groups.weight[:] = np.outer(mass, [*model.gravity])
-        vars(self).pop("_rates", None)  # bound to other parameters
+        return [place.copy() for place in places]
 
     def __call__(
         self,
@@ -289,7 +296,7 @@ class SceneTerms:
         changes = {f"d{name}": shape for name, shape in inputs.items() if name != "h"}
         program = trace(run, "contact_rates", {**inputs, **changes}, source.parameters)
         key = b"contact rates\0" + program.fingerprint
-        return load_kernel(key, lambda: program).bind(self._block)
+        return load_kernel(key, lambda: program).bind(pack(self._model))
 
     @cached_property
     def _coast_rates(self) -> Any:

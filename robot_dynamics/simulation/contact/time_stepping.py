@@ -16,6 +16,7 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compile.routine import Call, Mask, nothing
@@ -70,7 +71,7 @@ _OPEN, _STICKING, _SLIDING = ContactMode.OPEN, ContactMode.STICKING, ContactMode
 class SavedMotion(NamedTuple):
     """All variables of a `TimeStepping`."""
 
-    state: tuple[Array, ...]  #: Copies of the arrays of its state.
+    memory: list[NDArray[np.uint8]]  #: Copies of the memory of its state.
     energy: Array  #: Of groups, without that of elastic contacts (g,) [J].
 
 
@@ -119,6 +120,7 @@ class TimeStepping:
         arrays = self.terms.output(J=solver.J, HJ=solver.HJ, H=solver.H)
         self.step = step_of(self.terms, arrays, solver.problem)
         self.state, laws, g = self.step.state, self.step.laws, len(self.terms.groups.mass)
+        self._memory = self.state.put_together()
         self.q, self.v = self.state.q, self.state.v
         self.friction = JointFriction(damping=nv, coulomb=nv, fading=FRICTION_VELOCITY)
         self._balance = Balance(
@@ -146,7 +148,10 @@ class TimeStepping:
     def start(self, q: Array, v: Array | None = None) -> None:
         """Begin at positions (nq,) and velocities (nv,), by default zero, without forces."""
         state, laws, groups = self.state, self.step.laws, self.terms.groups
-        state.clear(q, v, laws)
+        q, v = np.array(q), np.array(np.zeros_like(self.v) if v is None else v)
+        for piece in self._memory:
+            piece[:] = 0
+        state.begin(q, v, laws)
         self._stepped = False
         if self.v.any():
             there = self.terms.at(self.q, self.v)
@@ -182,16 +187,15 @@ class TimeStepping:
 
     def saved(self) -> SavedMotion:
         """Return copies of all variables."""
-        arrays = tuple(array.copy() for array in self.state.arrays())
-        return SavedMotion(arrays, self._energies())
+        return SavedMotion([piece.copy() for piece in self._memory], self._energies())
 
     def restore(self, saved: SavedMotion) -> None:
         """Set the variables that `saved` returned, here or of a scene with other inertias.
 
         The energy difference of other inertias does not count as an error of steps.
         """
-        for array, was in zip(self.state.arrays(), saved.state, strict=True):
-            array[...] = was
+        for piece, was in zip(self._memory, saved.memory, strict=True):
+            piece[:] = was
         with np.errstate(invalid="ignore"):  # of velocities without bound
             self.state.account.energy[:] += self._energies() - saved.energy
         self._stepped = False
