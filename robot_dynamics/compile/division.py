@@ -19,7 +19,7 @@ from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.schedule import EvaluationPlan, all_needs
 
 # Largest mean number of operations of a part.
-LONGEST_PART = 1500
+LONGEST_PART = 1000
 # Nodes that any function can load or find by itself.
 _EVERYWHERE = (CONSTANT, INPUT, PARAMETER, CALL)
 

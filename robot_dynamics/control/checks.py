@@ -207,7 +207,10 @@ class MeasurementCheck:
         """
         if wrenches is None:
             wrenches = self._no_wrenches
-        self._passed[:] = passed
+        if isinstance(passed, float):
+            self._passed.fill(passed)
+        else:
+            self._passed[:] = passed
         before = self.state
         try:
             self.state = self._kernel(q, qd, wrenches, self._passed, before)

@@ -8,8 +8,8 @@ the limits of the settings at every control instant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compile import Program, shared_kernel, trace
+from robot_dynamics.compile import Program, call, shared_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
@@ -208,15 +208,15 @@ class LinkDistances:
         found = []
         for one, other in combinations(points, 2):
             links = [(a, b) for a in _links(one) for b in _links(other)]
-            found += [segment_distance(*a, *b) for a, b in links[:-1]]
+            found += [_called(segment_distance, *a, *b) for a, b in links[:-1]]
         for arm, own in zip(system.arms, points, strict=True):
             links_of = _links(own)
             within = _within(system.path(arm))
-            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in within]
+            found += [_called(segment_distance, *links_of[i], *links_of[j]) for i, j in within]
         E, at = Rotation.from_quaternion(*pose[3:]), Vector3.of(pose[:3])
-        for own in points:
-            in_box = [E * (p - at) - middle for p in own]
-            found += [_axis_to_box(*axis, half) for axis in _links(in_box)[:-_HOLDING]]
+        in_box = [[E * (p - at) - middle for p in own] for own in points]
+        for own in in_box:
+            found += [_called(_axis_to_box, *axis, half) for axis in _links(own)[:-_HOLDING]]
         excess = [a - b for a, b in zip(found, least, strict=True)]
         return found, reduce(minimum, excess)
 
@@ -395,6 +395,20 @@ def segment_distance(p: Vector3, p_end: Vector3, q: Vector3, q_end: Vector3) -> 
     s = _clamped((b * t - c) / maximum(a, _TINY))
     gap = w + u * s - v * t
     return sqrt(maximum(gap.dot(gap), 0.0))
+
+
+def _called(function: Callable[..., Scalar], *vectors: Vector3) -> Scalar:
+    """Return a function of vectors; its code is shared by all pairs, which run side by side."""
+    return call(_program_of(function, len(vectors)), *map(list, vectors))["value"]
+
+
+@lru_cache
+def _program_of(function: Callable[..., Scalar], count: int) -> Program:
+    def run(*vectors: Any) -> dict[str, Any]:
+        return {"value": function(*map(Vector3.of, vectors[:count]))}
+
+    inputs = {f"vector{i}": 3 for i in range(count)}
+    return trace(run, name=function.__name__, inputs=inputs)
 
 
 def _clamped(value: Scalar) -> Scalar:

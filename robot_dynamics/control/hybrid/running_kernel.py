@@ -30,6 +30,7 @@ from robot_dynamics.control.settings import ControlSettings
 
 # Steps to locate the object at a start, and the change at which they end [m, rad].
 _SEARCH, _FOUND = 20, 1e-14
+_WHOLE: Array = np.array(1.0)  # factor of the task after the start, which NumPy need not convert
 
 
 class RunningKernel:
@@ -189,8 +190,9 @@ class RunningKernel:
             wrenches, sensors = sensed.no_wrenches, sensed.without_wrenches
         else:
             sensors = sensed.with_wrenches
+        factor = _WHOLE if ramp == 1.0 else ramp
         torque, after, values = self.tuned.step(
-            q, qd, wrenches, sensors, row, memory, ramp, *sensed.more
+            q, qd, wrenches, sensors, row, memory, factor, *sensed.more
         )
         return HybridStep(torque, after, values, row, kernel.layout, kernel.no_force)
 
