@@ -117,6 +117,8 @@ class Resumed:
             time_between_rests(distance, settings.velocity, settings.acceleration),
             time_between_rests(angle, settings.angular_velocity, settings.angular_acceleration),
         )
+        if self.joined > 0.0:  # a short way at full acceleration would be a jerk
+            self.joined = max(self.joined, _EASE_S)
         then = "back to its beginning" if backwards else "and on"
         self._sentence = (
             f"the object moves by {distance:.3g} m and {degrees(angle):.3g} degrees to the "

@@ -158,7 +158,8 @@ class StartSettings:
     Attributes:
         ramp_s: Time over which servo terms and squeeze ramp in [s].
         position_tolerance_m: Largest distance of the object, as each arm sees it, from the start
-            of the reference [m].
+            of the reference [m]; in a task also of the tools from their places at the end of
+            `approach`.
         rotation_tolerance_rad: Largest angle between them [rad].
         velocity_tolerance: Largest speed of a joint [rad/s or m/s].
         velocity_limit: Speed that a joint can reach while servo terms and squeeze ramp in [rad/s

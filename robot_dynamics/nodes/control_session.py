@@ -378,8 +378,8 @@ class ControlSession:
                 "squeeze cannot be detected"
             )
         self._node.get_logger().info(f"control starts: {loop.beginning}{unseen}")
-        # In lockstep simulated time waits for the commands; on the wall clock the next samples come
-        # by themselves, and those that the start was made from may be too old by now.
+        # In lockstep simulated time waits for its commands. On the wall clock the samples of the
+        # start may be too old by now, and the next ones come by themselves.
         if self._clock.lockstep and self._outcome is None and not self._starting:
             self._cycle(tick)
 

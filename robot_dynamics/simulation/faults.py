@@ -47,7 +47,10 @@ _WITH_VALUE = (
     *("position_scale", "position_offset", "velocity_scale", "wrench_scale"),
     *("late_joints", "drive_gain"),
 )
-_OF_JOINTS = ("position_scale", "position_offset", "velocity_scale", "drive_gain", "joint_stuck")
+_OF_JOINTS = (
+    *("position_scale", "position_offset", "velocity_scale"),
+    *("stuck_sensors", "drive_gain", "joint_stuck"),
+)
 _PLANNED_ONLY = ("late_joints", "joint_stuck")  # sensors and engine prepare for them
 
 
@@ -62,25 +65,26 @@ class FaultSettings:
         kind: "position_nan", "velocity_inf", "wrench_nan": an entry of an arm's measurement is NaN
             or infinite. "wrench_tared": the wrench that a wrist sensor measures at the beginning
             is subtracted. "wrench_scale": its measurements are multiplied by `value`; -1 for the
-            wrong sign. "stuck_sensors": an arm's measurements stay constant, with fresh time
-            stamps. "late_joints": joint states are delayed by `value` [s], with fresh time stamps.
-            "swapped_joints": joint states of the next arm with as many joints. "position_scale",
-            "velocity_scale": measured positions or velocities are multiplied by `value`: -1 for
-            the wrong sign, 57.29578 for degrees, 0 for velocities that stay zero.
-            "position_offset": `value` [rad or m] is added to measured positions, as by an encoder
-            that is badly calibrated or has slipped. "drive_gain": drives give `value` times their
-            limited torque, within their limits; 0 for drives that are switched off. "joint_stuck":
-            joints do not move. "wrong_name", "missing_joint", "wrong_order": errors of the joints
-            in an arm's messages. "no_velocities": messages without velocities. "wrench_silent",
-            "silent": no messages of wrist or joints. "frozen": the last message is repeated.
-            "stale_stamp": time stamps stand still. "clock_back": they are a minute late.
-            "half_period": they are half a control period late, with a jitter of 0.15 ms.
-            "dropped": every second message is missing. "duplicated": every message comes twice.
-            "reordered": every message is followed by its predecessor.
+            wrong sign. "stuck_sensors": an arm's measurements, or those of one of its joints, stay
+            constant, with fresh time stamps. "late_joints": joint states are delayed by `value`
+            [s], with fresh time stamps. "swapped_joints": joint states of the next arm with as
+            many joints. "position_scale", "velocity_scale": measured positions or velocities are
+            multiplied by `value`: -1 for the wrong sign, 57.29578 for degrees, 0 for velocities
+            that stay zero. "position_offset": `value` [rad or m] is added to measured positions,
+            as by an encoder that is badly calibrated or has slipped. "drive_gain": drives give
+            `value` times their limited torque, within their limits; 0 for drives that are
+            switched off. "joint_stuck": joints do not move. "wrong_name", "missing_joint",
+            "wrong_order": errors of the joints in an arm's messages. "no_velocities": messages
+            without velocities. "wrench_silent", "silent": no messages of wrist or joints.
+            "frozen": the last message is repeated. "stale_stamp": time stamps stand still.
+            "clock_back": they are a minute late. "half_period": they are half a control period
+            late, with a jitter of 0.15 ms. "dropped": every second message is missing.
+            "duplicated": every message comes twice. "reordered": every message is followed by its
+            predecessor.
         time_s: Its beginning, counted from the release of the brakes [s].
         arm: Name of its arm; all arms if empty.
         joint: The only joint of an arm that has it, for "position_scale", "position_offset",
-            "velocity_scale", "drive_gain" and "joint_stuck"; all joints if empty.
+            "velocity_scale", "stuck_sensors", "drive_gain" and "joint_stuck"; all joints if empty.
         value: Factor, offset or delay of the kinds that have one; see `kind`.
         duration_s: Its duration [s].
     """

@@ -143,8 +143,10 @@ class Sensors:
                 wrenches[i] *= factor
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
-            if last is not None and is_on("stuck_sensors", arm):
-                q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
+            for at, _ in values("stuck_sensors", arm) if last is not None else ():
+                q[at], qd[at] = last.q[at], last.qd[at]
+                if at == own:
+                    wrenches[i] = last.wrenches[i]
         return seen._replace(q=q, qd=qd, wrenches=wrenches)
 
 

@@ -358,6 +358,20 @@ def test_stuck_sensors_keep_what_they_said():
     assert (after.wrenches[1] == 1.0).all()
 
 
+def test_the_sensor_of_one_joint_sticks():
+    """Its position and velocity stand still; the wrist and the other joints go on."""
+    planned, joints = FaultSettings("stuck_sensors", time_s=0.002, joint="j1"), ("j0", "j1")
+    faults = Faults(ARMS, [planned], 0.002, joints)
+    sensors = sensors_of(SensorSettings(), 0, faults)
+    sensors.measure(TRUE)
+    faults.move(1)
+    after = sensors.measure(Measurement(9, 0.1, np.full(7, 9.0), np.full(7, 8.0), np.ones((2, 6))))
+    stands = np.arange(7) == 1
+    assert_array_equal(after.q, np.where(stands, TRUE.q, 9.0))
+    assert_array_equal(after.qd, np.where(stands, TRUE.qd, 8.0))
+    assert (after.wrenches == 1.0).all()
+
+
 @pytest.mark.parametrize(
     ("slow", "stuck"), [({"left": 3}, 1.0), ({}, 0.004)], ids=["slow samples", "stuck sensors"]
 )

@@ -81,12 +81,14 @@ class FreePhase(TaskPhase):
     def _arrived(self, now: Now) -> bool:
         """Return whether the joints are where the reference is."""
         error = np.abs(now.q - self._arms.q)
+        if (error <= _ARRIVED).all():
+            return True
         j, system = int(np.argmax(error)), self._arms.system
         self.awaited = (
             f": joint {system.joint_names[j]!r} is {error[j]:.3g} {system.joint_units[j]} from "
             f"the end of its motion, expected at most {_ARRIVED:g}"
         )
-        return bool(error[j] <= _ARRIVED)
+        return False
 
     def _lines(self, length: float, speed: float) -> Lines:
         return Lines(len(self._arms.system.arms), length, speed)

@@ -297,6 +297,22 @@ def test_a_free_joint_that_does_not_follow_ends_its_phase(prepared, error, failu
     assert law.phases[law.phase] == phase
 
 
+def test_a_frozen_joint_is_found_before_it_runs_away(prepared):
+    """Its position stays and its velocity is zero, while the servo drives it away."""
+    faults = [
+        f"{{kind: velocity_scale, value: 0.0, joint: left_joint4, time_s: {0.6 - PERIOD}}}",
+        "{kind: stuck_sensors, joint: left_joint4, time_s: 0.6}",
+    ]
+    run = simulate(
+        SCENARIO, overrides=[f"plant.faults=[{', '.join(faults)}]"], preparation=prepared
+    )
+    said = "left: joint 'left_joint4' did not move although its reference did"
+    assert said in run.recording.metadata["fault"]
+    assert 0.6 < run.recording.metadata["fault_time_s"] <= 0.7
+    pose = run.recording["object_pose"]
+    np.testing.assert_allclose(pose[:, :3] - pose[0, :3], 0.0, atol=1e-5)
+
+
 def test_a_task_that_is_cut_short_is_not_good(prepared):
     """Whatever thresholds it meets; the sentence names the running phase."""
     found = simulate(SCENARIO, duration=0.1, preparation=prepared)

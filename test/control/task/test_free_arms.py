@@ -9,6 +9,7 @@ import pytest
 
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.scenario import load_scenario
+from robot_dynamics.control.joint_motion import StillJoints
 from robot_dynamics.control.reference import PEAK_RATE
 from robot_dynamics.control.task.free_arms import FreeArms, JointMove, Lines
 from robot_dynamics.control.task.free_phases import Grasp, SqueezeWrenches
@@ -176,6 +177,61 @@ def test_free_joints_follow_their_reference(arms, sign):
     q[3] = np.nan
     with pytest.raises(PhaseFailed, match="joint 'left_joint4' is nan rad"):
         arms.require_tracking(q)
+
+
+def test_a_joint_moves_before_friction_could_hold_it(arms):
+    """The growth of its error: 5 % of its torque over the stiffness, from 5 to 50 mrad."""
+    q, servo = SCENARIO.home, SCENARIO.control.object.bandwidth**2
+    system = arms.system
+    robot = Robot(system.arms_alone)
+    at = [robot.model.joint_index(name) for name in system.joint_names]
+    v = [robot.model.v_slices[i].start for i in at]
+    full = np.empty(len(q))
+    full[[robot.model.q_slices[i].start for i in at]] = q
+    diagonal = np.diag(robot.inertia_matrix(full)[np.ix_(v, v)])
+    expected = 0.05 * SCENARIO.safety.effort_fraction * system.limits["effort"] / servo / diagonal
+    assert expected.min() < 0.005 < 0.05 < expected.max()
+    np.testing.assert_allclose(arms._forced_growth(q), np.clip(expected, 0.005, 0.05))
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize(
+    ("moved", "grown", "found"),
+    [(1.9e-4, 5.1e-3, [3]), (2.1e-4, 5.1e-3, []), (0.0, 4.9e-3, []), (0.0, 0.06, [3])],
+)
+def test_joints_that_stay_are_found(sign, moved, grown, found):
+    """At the second look at a joint whose error has grown beyond its bound."""
+    still, reference = StillJoints(np.full(14, 5e-3)), SCENARIO.home.copy()
+    q = reference - 0.01  # a steady error is none that grows
+    assert still.look(q, reference) == still.look(q, reference) == []
+    reference[3] += grown + moved
+    q[3] += moved
+    q[5] += 0.3
+    assert still.look(q, reference) == []
+    assert still.look(q, reference) == found
+    reference[3] += sign  # and back, so that it changes sides
+    still.begin()
+    assert still.look(q, reference) == still.look(q, reference) == []
+
+
+@pytest.mark.parametrize(
+    ("which", "most", "said"),
+    [("position_tolerance_m", 0.01, "0.0101 m"), ("rotation_tolerance_rad", 0.05, "2.89 degrees")],
+)
+def test_hands_close_with_tools_at_their_places(arms, which, most, said):
+    """Within the tolerances of a start; joint 7 turns the tool about its own axis."""
+    q, own = SCENARIO.home.copy(), arms.system.arm_slices[0]
+    arms.begin(q, arms.support(q))
+    way = np.zeros(14)
+    if which == "rotation_tolerance_rad":
+        way[6] = most
+    else:
+        J = arms._jacobian(0, q)[:, own]
+        way[own] = np.linalg.pinv(J) @ np.array([0.0, 0.0, 0.0, 0.0, 0.0, most])
+    assert arms.astray(q + 0.99 * way) == ""
+    found = arms.astray(q + 1.01 * way)
+    assert found.startswith(": the tool of arm 'left' is ")
+    assert said in found
 
 
 def test_closed_grippers_open_at_the_next_start():
