@@ -340,7 +340,7 @@ def _singularities(
             else f"the motion of arm {arm.name!r} cannot be predicted further: it is at a "
             f"singularity, and joint {joint!r} leads out of it."
         )
-        yield PathProblem(motion.failed_at, joint, sentence, cause=far)
+        yield PathProblem(motion.failed_at, joint, sentence, cause=True)
     low = ~(motion.pivot >= safety.minimum_pivot)
     if low.any():
         i = int(np.argmax(low))

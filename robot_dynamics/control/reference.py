@@ -372,8 +372,9 @@ def _internal_force(number: int, step: ForceStepSettings, squeeze: Array) -> Arr
             "which is for contacts that can slip; expected a number."
         )
     if not squeeze.any():
+        expected = f"'wrench' with {len(squeeze)} components" if len(squeeze) else "no `force`"
         raise ArgumentError(
             f"reference.force: change {number} of the internal force gives a squeeze, which is "
-            f"not defined for this grasp; expected 'wrench' with {len(squeeze)} components."
+            f"not defined for this grasp; expected {expected}."
         )
     return step.squeeze_n * squeeze

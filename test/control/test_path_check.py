@@ -189,20 +189,19 @@ def check_rolled(**safety):
 
 
 @pytest.mark.parametrize(
-    ("gap", "sentence", "cause"),
+    ("gap", "sentence"),
     [
-        ((1.1e-6, 0.0), "arm 'right' does not reach the object, 1.1e-06 m and 0 degrees", True),
-        ((1.13e-10, 5e-10), "arm 'right' cannot be predicted further: it is at a sing", False),
-        ((np.nan, np.nan), "arm 'right' does not reach the object, nan m", True),
+        ((1.1e-6, 0.0), "arm 'right' does not reach the object, 1.1e-06 m and 0 degrees"),
+        ((1.13e-10, 5e-10), "arm 'right' cannot be predicted further: it is at a singularity"),
+        ((np.nan, np.nan), "arm 'right' does not reach the object, nan m"),
     ],
 )
-def test_arms_out_of_reach_and_arms_at_a_singularity(rolled, gap, sentence, cause):
+def test_arms_out_of_reach_and_arms_at_a_singularity(rolled, gap, sentence):
     """Near a singularity no closed positions are found either, although the arm is there."""
     rolled["failed_at"], rolled["gaps"] = 0.9, np.array([(0.0, 0.0), gap])
     with pytest.raises(PreflightError) as caught:
         check_rolled()
     assert sentence in str(caught.value)
-    assert caught.value.problems[0].cause == cause
 
 
 JOINT = 4  # of 40 N m

@@ -221,9 +221,10 @@ def test_impossible_profiles_are_refused(force, expected):
 
 
 def test_a_squeeze_needs_two_arms_and_a_start_needs_a_pose():
-    """With three arms a squeeze is not defined; a zero quaternion is no orientation."""
-    with pytest.raises(ArgumentError, match="not defined for this grasp"):
-        plan_reference(ReferenceSettings(force=(ForceStepSettings(0.0, 1.0),)), UPRIGHT, 3)
+    """Three arms have no single squeeze, one arm has none; a zero quaternion is no orientation."""
+    for arms, expected in ((3, "'wrench' with 12 components"), (1, "no `force`")):
+        with pytest.raises(ArgumentError, match=f"not defined for this .* {expected}"):
+            plan_reference(ReferenceSettings(force=(ForceStepSettings(0.0, 1.0),)), UPRIGHT, arms)
     with pytest.raises(ArgumentError, match="unit quaternion"):
         plan_reference(ReferenceSettings(), np.zeros(7))
 

@@ -51,7 +51,7 @@ INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
             "tray",
             "reference.segments=[{duration_s: 5, move: [0.5, 0.0, 0.0]}]",
             # The cause first, though joints would be too fast near the singularity before it.
-            "(?s)arm 'left' does not reach the object.*would have to move at up to",
+            "(?s)arm 'left' cannot be predicted .* singularity.*would have to move at up to",
             id="singularity",
         ),
         pytest.param(
