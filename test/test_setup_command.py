@@ -157,7 +157,7 @@ def test_tests_do_not_wait_for_the_packages_of_the_documentation(checkout):
     """If these are not to be had, all other checks run, and the run fails at its end."""
     result, calls = checkout.run("test", STUB_NO_DOCS="1")
     checks = [call.split()[2] for call in calls if call.startswith("python -m")]
-    assert checks[-5:] == ["ruff", "ruff", "mypy", "pytest", "pytest"]
+    assert sorted(checks[-5:]) == ["mypy", "pytest", "pytest", "ruff", "ruff"]
     assert "packages of the documentation were not installed" in result.stdout
     assert result.stdout.splitlines()[-1] == "== FAILED: sphinx mypy"
     assert result.returncode == 1
@@ -200,7 +200,8 @@ def test_all_checks_run_although_one_fails(checkout):
     """A failing check does not hide the next ones, and its name is said at the end."""
     result, calls = checkout.run("test")
     checks = [call.split()[2] for call in calls if call.startswith("python -m")]
-    assert checks[-6:] == ["ruff", "ruff", "mypy", "pytest", "pytest", "sphinx"]
+    checks.remove("mypy")  # beside the first tests
+    assert checks[-5:] == ["ruff", "ruff", "pytest", "pytest", "sphinx"]
     assert result.stdout.splitlines()[-1] == "== FAILED: mypy"
     assert result.returncode == 1
 
