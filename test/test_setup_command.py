@@ -27,7 +27,11 @@ case "$*" in
         for name in python pip robot_dynamics; do cp "$0" "$4/bin/$name"; done
         ;;
     --version) echo "pip 26 from $(dirname "$(dirname "$0")")/lib/pip (python 3.12)" ;;
-    demo*) pwd; echo "PYTHONPATH=${PYTHONPATH-unset} AMENT=${AMENT_PREFIX_PATH-unset}"; exit 3 ;;
+    demo*)
+        pwd
+        echo "${PYTHONPATH-unset} ${AMENT_PREFIX_PATH-unset} ${PYTHONDONTWRITEBYTECODE-unset}"
+        exit 3
+        ;;
     "-m mypy") exit 1 ;;
     *docs,test*) exit ${STUB_NO_DOCS:-0} ;;
     "-m uv pip compile"*) cat >>"$STUB_LOG"; echo "mypy==1.0"; echo "numpy==2.5.5" ;;
@@ -191,8 +195,9 @@ def test_works_from_anywhere_in_a_clean_environment(checkout, tmp_path):
     """The demo runs in the caller's folder, without the caller's Python and ROS paths."""
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
-    result, _ = checkout.run("demo", cwd=elsewhere, PYTHONPATH="/x", AMENT_PREFIX_PATH="/y")
-    assert result.stdout.splitlines()[-2:] == [str(elsewhere), "PYTHONPATH=unset AMENT=unset"]
+    set_by_caller = {"PYTHONPATH": "/x", "AMENT_PREFIX_PATH": "/y", "PYTHONDONTWRITEBYTECODE": "1"}
+    result, _ = checkout.run("demo", cwd=elsewhere, **set_by_caller)
+    assert result.stdout.splitlines()[-2:] == [str(elsewhere), "unset unset unset"]
     assert "is not used" in result.stdout
 
 
