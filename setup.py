@@ -67,7 +67,7 @@ EXTRAS = {
         "pytest>=8.2,<10",
         "pytest-cov>=7",
         "pytest-timeout",
-        "pytest-xdist>=3.2",
+        "pytest-xdist>=3.7",
         "rosbags>=0.11",
         "ruff==0.17.*",
         "scipy>=1.15",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -92,18 +93,14 @@ def test_a_node_that_is_started_as_a_module(tmp_path, node):
 
 
 @pytest.mark.parametrize("node", ["simulator", "controller", "guard"])
-def test_help_of_a_node(node):
+def test_help_of_a_node(node, monkeypatch, capfd):
     """Its parameters with their defaults, on standard output; nothing is started."""
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-    done = subprocess.run(
-        [sys.executable, "-m", f"robot_dynamics.nodes.{node}", "--help"],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: {node} [--ros-args")
-    assert "  scenario: lift_box\n" in done.stdout
-    assert "  mode: lockstep\n" in done.stdout
+    monkeypatch.setattr(sys, "argv", [node, "--help"])
+    with pytest.raises(SystemExit) as end:
+        importlib.import_module(f"robot_dynamics.nodes.{node}").main()
+    said = capfd.readouterr()
+    assert (end.value.code, said.err) == (0, "")
+    assert said.out.startswith(f"usage: {node} [--ros-args")
+    assert "  scenario: lift_box\n" in said.out
+    assert "  mode: lockstep\n" in said.out

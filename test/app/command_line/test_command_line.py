@@ -30,7 +30,7 @@ from robot_dynamics.resources import share_directory
 # Thresholds that any run keeps; those of the scenario need a run of full length.
 EASY = ["--set", "acceptance.engine={object_position_error_max_m: 0.01}"]
 SHORT = ["simulate", "--duration", "0.2", *EASY]
-LONG = ["simulate", "gravity", "--duration", "600"]
+LONG = ["simulate", "gravity", "--duration", "100"]
 
 
 def test_version(capsys):

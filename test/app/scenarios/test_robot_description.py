@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.app.scenarios.robot_description import robot_description
+from robot_dynamics.app.scenarios.robot_description import main, robot_description
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.urdf_writer import urdf_of
@@ -88,14 +88,22 @@ def test_joints_without_limits_can_be_written():
 
 
 def test_the_command_prints_it():
-    """As launch files use it; a scenario that is not there is refused with status 2."""
-    command = [sys.executable, "-m", "robot_dynamics.app.scenarios.robot_description"]
-    good = subprocess.run([*command, "lift_box"], capture_output=True, text=True, cwd=ROOT)
+    """As launch files use it."""
+    command = [sys.executable, "-m", "robot_dynamics.app.scenarios.robot_description", "lift_box"]
+    good = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert good.returncode == 0, good.stderr
     assert load_description(good.stdout).mechanism.name == "lift_box"
-    bad = subprocess.run([*command, "lift_bx"], capture_output=True, text=True, cwd=ROOT)
-    assert bad.returncode == 2
-    assert "did you mean 'lift_box'" in bad.stderr
-    assert "Traceback" not in bad.stderr
-    none = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert none.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["lift_bx"], "did you mean 'lift_box'"), ([], "expected one argument, the scenario")],
+)
+def test_the_command_refuses(monkeypatch, capsys, arguments, said):
+    """A scenario that is not there, or none, is refused with status 2 and a sentence."""
+    monkeypatch.setattr(sys, "argv", ["robot_description", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
