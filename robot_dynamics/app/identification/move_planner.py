@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of moves from rest to rest that make parameters observable.
 
-Each move is the one of many that adds most information a second about the wanted parameters, the
-logarithm of its determinant (D-optimal), within all limits and without collisions; its end and
-speed are then optimised. Moves are added until the standard deviations are as wanted.
+Each move is the one of many that adds most information a second, the logarithm of its determinant
+(D-optimal), within all limits and without collisions; its end and speed are then optimised. Moves
+are added until the standard deviations are as wanted.
 """
 
 from __future__ import annotations
@@ -156,11 +156,8 @@ class MovePlanner(ABC):
         return (self._content(self.known + told[0]) - self._content(self.known)) / told[1]
 
     def _content(self, known: Array) -> float:
-        """Return the logarithm of the determinant of what is known of the wanted unknowns."""
-        scaled, rest = self._scaled(known), ~self.wanted
-        return float(
-            np.linalg.slogdet(scaled)[1] - np.linalg.slogdet(scaled[np.ix_(rest, rest)])[1]
-        )
+        """Return the logarithm of the determinant of an inverse covariance (u, u)."""
+        return float(np.linalg.slogdet(self._scaled(known))[1])
 
     def _scaled(self, known: Array) -> Array:
         return known * np.outer(self._before, self._before)

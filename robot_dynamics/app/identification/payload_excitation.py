@@ -245,6 +245,11 @@ class _Planner(MovePlanner):
         end, speed = super()._candidate()
         return self._rng.uniform(_NEAREST, 1.0) * end, speed
 
+    def _content(self, known: Array) -> float:
+        """See `MovePlanner`: of the object's parameters, whatever friction and biases are."""
+        rest = self._scaled(known)[PER_BODY:, PER_BODY:]
+        return super()._content(known) - float(np.linalg.slogdet(rest)[1])
+
     def _told(self, end: Array, speed: float) -> tuple[Array, float] | None:
         """See `MovePlanner`."""
         segment = self._segment(self._pose, self._q, end, speed)
