@@ -52,9 +52,9 @@ class SeenArms(NamedTuple):
     wrench: Matrix  #: By the arms on the object, in tool frames (k, 6); is read.
     point: Matrix  #: Where they are in the world (k, 3) [m].
     axes: Tensor  #: Tangents and normals in the world, as rows (k, 3, 3).
-    #: Along these axes (k, 3) [N]; of contacts that hold along the finger's, as of moments.
+    #: Forces on the object along these axes (k, 3) [N]; along the finger's if a contact holds.
     force: Matrix
-    moment: Matrix  #: About the points (k, 3) [N m].
+    moment: Matrix  #: Moments about the points (k, 3) [N m], along the axes of the forces.
     slip: Matrix  #: Velocities of the object relative to the arms along the axes (k, 3) [m/s].
     spin: Vector  #: Relative angular velocities about the normals (k,) [rad/s].
     gap: Vector  #: Distances [m] (k,).
