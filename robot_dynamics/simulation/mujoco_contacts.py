@@ -27,19 +27,17 @@ from robot_dynamics.simulation.contact.report import (
     ContactMode,
     ContactReport,
     held,
-    tilt_of,
 )
+from robot_dynamics.simulation.mujoco_arms import mode_of
 from robot_dynamics.simulation.mujoco_model import surface_geoms, tangent_names
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.spatial import Vector3
 
 _IMPEDANCES = (1e-4, 0.9999)  # MuJoCo's bounds.
-# A contact whose friction is used to this part slides; MuJoCo's cones are met to its tolerance.
-_EDGE = 0.99
 
 
 class MujocoContacts:
-    """Observes contacts of a scene in MuJoCo.
+    """Observes contacts of the object with surfaces in MuJoCo.
 
     Args:
         engine: The module.
@@ -52,13 +50,9 @@ class MujocoContacts:
     STATE = ("_impacts", "_pressed", "_count")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
-        self._engine, self._model, self._data, self._scene = engine, model, data, scene
-        self._xpos, self._xmat = data.xpos, data.xmat  # views, as of the engine
+        self._engine, self._model, self._data = engine, model, data
+        self._xpos = data.xpos  # a view, as of the engine
         self._kind = engine.mjtObj.mjOBJ_XBODY
-        # Origins of the arms' contacts, in their own axes.
-        poses = [one.contact.pose for one in scene.contacts]
-        self._origins = [pose[:3, :3].T @ pose[:3, 3] for pose in poses]
-        self._tools = [model.body(f"{arm.name}_tool_frame").id for arm in scene.system.arms]
         self._object = model.body(scene.model.bodies[scene.system.object_body].name).id
         self._surface_of = {
             model.geom(name).id: surface.name
@@ -94,41 +88,6 @@ class MujocoContacts:
             self._impacts[name] += 1
         self._pressed = pressed
 
-    def arms(self, wrenches: Array) -> list[ContactReport]:
-        """Return the reports of the arms' contacts.
-
-        Args:
-            wrenches: Wrenches by the arms on the object, in tool frames (k, 6).
-        """
-        scene, xpos, xmat = self._scene, self._xpos, self._xmat
-        R = xmat[self._object].reshape(3, 3)
-        found = []
-        for i, (arm, contact) in enumerate(zip(scene.system.arms, scene.contacts, strict=True)):
-            finger, tool = scene.finger_frames[i], self._tools[i]
-            turn, at = xmat[tool].reshape(3, 3), finger[:3, 3]
-            point = xpos[tool] + turn @ at
-            axes = (R @ contact.contact.pose[:3, :3]).T
-            moment, force = wrenches[i, :3] - cross(at, wrenches[i, 3:]), wrenches[i, 3:]
-            if i in scene.holding:
-                # In the finger's own axes: the two are the same while it holds.
-                own = finger[:3, :3].T
-                found.append(held(arm.name, point, axes, own @ force, own @ moment))
-                continue
-            force, moment = axes @ turn @ force, axes @ turn @ moment
-            rates = self._velocity(self._object, point) - self._velocity(tool, point)
-            place = axes @ (point - xpos[self._object]) - self._origins[i]
-            used = contact.friction.used_by_one([*moment.tolist(), *force.tolist()])
-            tilt = tilt_of(axes @ turn @ finger[:3, 2])
-            pressed = force[2] > 0.0
-            found.append(
-                ContactReport(
-                    arm.name, _state(pressed, used), point, axes, force, moment,
-                    axes[:2] @ rates[3:], float(axes[2] @ rates[:3]), -float(place[2]),
-                    contact.friction, 0, tilt,
-                )
-            )  # fmt: skip
-        return found
-
     def surfaces(self) -> list[ContactReport]:
         """Return one report for each touching point of the surfaces."""
         data, wrench = self._data, np.zeros(6)
@@ -150,7 +109,7 @@ class MujocoContacts:
             used = cone.used_by_one([0.0, 0.0, 0.0, *force.tolist()])
             found.append(
                 ContactReport(
-                    name, _state(force[2] > 0.0, used), one.pos.copy(), axes, force, np.zeros(3),
+                    name, mode_of(force[2] > 0.0, used), one.pos.copy(), axes, force, np.zeros(3),
                     axes[:2] @ rates[3:], 0.0, float(one.dist), cone, self._impacts[name],
                 )
             )  # fmt: skip
@@ -172,12 +131,6 @@ class MujocoContacts:
         self._engine.mj_objectVelocity(self._model, self._data, self._kind, body, result, 0)
         result[3:] += cross(result[:3], point - self._xpos[body])
         return result
-
-
-def _state(pressed: bool, used: float) -> ContactMode:
-    if not pressed:
-        return ContactMode.OPEN
-    return ContactMode.SLIDING if used > _EDGE else ContactMode.STICKING
 
 
 class TangentPlanes:

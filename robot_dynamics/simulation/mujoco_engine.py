@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport
 from robot_dynamics.simulation.drives import drives_of
 from robot_dynamics.simulation.engine import SceneEngine, Truth, copied, restore
+from robot_dynamics.simulation.mujoco_arms import MujocoArms
 from robot_dynamics.simulation.mujoco_contacts import (
     MujocoContacts,
     MujocoEnvironmentJoints,
@@ -157,7 +159,7 @@ class MujocoEngine(SceneEngine):
         if self.scene.rigid:
             return ()
         contacts, joints = self._contacts, self._environment_joints
-        arms = contacts.arms(self._wrenches)
+        arms = self._arms.reports(self._wrenches)
         for arm, weld in self._welds.items():
             if not self._data.eq_active[weld]:
                 gap, _ = _gap(self._data, *self._tool_sites[arm])
@@ -193,6 +195,7 @@ class MujocoEngine(SceneEngine):
         self._tangents.follow()
         self._mujoco.mj_forward(self._model, data)
         self._pads = MujocoPads(self._model, data, scene, self._felt)
+        self._arms = MujocoArms(self._model, data, scene)
         self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
         self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
         before = self._drive
@@ -456,11 +459,16 @@ class _MujocoObjectJoint:
 def _gap(data: Any, one: int, other: int) -> tuple[float, float]:
     """Return distance [m] and angle [rad] between two sites."""
     turns, places = data.site_xmat, data.site_xpos
-    turn = turns[one].reshape(3, 3).T @ turns[other].reshape(3, 3)
-    skew = 0.5 * (turn - turn.T)
-    sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
-    cosine = 0.5 * (turn[0, 0] + turn[1, 1] + turn[2, 2] - 1.0)
-    return length(places[one] - places[other]), math.atan2(length(sine), cosine)
+    # Half the sum of the cross products of their rows is minus the axis times the sine.
+    a, b = turns[one].tolist(), turns[other].tolist()
+    sine = [0.0] * 3
+    for k in range(0, 9, 3):
+        for i in range(3):
+            j = (i + 1) % 3
+            sine[(i + 2) % 3] += 0.5 * (a[k + j] * b[k + i] - a[k + i] * b[k + j])
+    cosine = 0.5 * (sum(map(mul, a, b)) - 1.0)
+    apart = math.dist(places[one].tolist(), places[other].tolist())
+    return apart, math.atan2(math.hypot(*sine), cosine)
 
 
 def _import_mujoco() -> Any:

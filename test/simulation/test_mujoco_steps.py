@@ -55,6 +55,7 @@ def in_python(model: Any, data: Any, steps: int) -> None:
 
 @pytest.mark.parametrize("found", [True, False], ids=["address", "no address"])
 def test_the_loop_equals_that_of_python(monkeypatch: pytest.MonkeyPatch, found: bool) -> None:
+    """With functions at their address, and called by Python."""
     if not found:
         monkeypatch.delattr(ctypes, "CDLL")
     model = mujoco.MjModel.from_xml_string(PENDULUM)
@@ -69,6 +70,7 @@ def test_the_loop_equals_that_of_python(monkeypatch: pytest.MonkeyPatch, found: 
 
 
 def test_an_error_after_a_step_is_raised() -> None:
+    """Compiled code has no exceptions of its own."""
     model = mujoco.MjModel.from_xml_string(PENDULUM)
 
     def fail() -> None:

@@ -62,10 +62,6 @@ class StoppedSteps:
                 return forces
             steps.restore(before)
         stopped = self._tuned
-        stopped.friction.damping[:] = steps.friction.damping
-        stopped.friction.coulomb[:] = steps.friction.coulomb
-        stopped.friction.fading = steps.friction.fading
-        stopped.step.laws.bound[:] = steps.step.laws.bound
         stopped.take_over(steps)
         forces = stopped.run(force, period, count)
         steps.take_over(stopped)
@@ -79,11 +75,18 @@ class StoppedSteps:
 
     @property
     def _tuned(self) -> TimeStepping:
-        """Steps with stops, with the numbers of the present model."""
+        """Steps with stops, with the numbers of those without."""
+        stopped, friction = self._stopped, self.steps.friction
         if self._stopped_model is not self._model:
-            self._stopped.terms.tune(self._model)
+            stopped.terms.tune(self._model)
             self._stopped_model = self._model
-        return self._stopped
+        stopped.friction.damping[:], stopped.friction.coulomb[:] = (
+            friction.damping,
+            friction.coulomb,
+        )
+        stopped.friction.fading = friction.fading
+        stopped.step.laws.bound[:] = self.steps.step.laws.bound
+        return stopped
 
     @cached_property
     def _stopped(self) -> TimeStepping:
