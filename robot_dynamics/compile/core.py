@@ -183,7 +183,7 @@ class Core:
         return self._functions(name, arguments, load_input, stores)
 
     def _calls_in_place(self) -> dict[int, int]:
-        """Return the calls all of whose results are results of this program, in one stretch."""
+        """Return the calls made alone whose results are those of this program, in one stretch."""
         own: dict[int, list[tuple[int, int]]] = {}
         for slot, index in enumerate(self.program.slots):
             operation, left, right = self.program.nodes[index]
@@ -192,7 +192,8 @@ class Core:
         found = {}
         for call, places in own.items():
             first, count = places[0][0], len(self.program.nodes[call].left.slots)
-            if places == [(first + at, at) for at in range(count)]:
+            alone = not self._side_by_side(call)
+            if alone and places == [(first + at, at) for at in range(count)]:
                 found[call] = first
         return found
 
@@ -232,16 +233,17 @@ class Core:
     ) -> str:
         """Return the text of the function of all operations; a long one calls its parts."""
         signature = ", ".join([f"ptr noalias {one}" for one in arguments])
-        parts, kept = divide(self.program, self.plan)
-        if len(parts) == 1 or self.lanes.width > 1:  # code for several states is faster whole
+        # Code for several states at a time is faster whole.
+        division = divide(self.program, self.plan) if self.lanes.width == 1 else None
+        if division is None:
             self.write(load_input, stores)
             return self.function(name, signature, exported)
         self.is_divided, self.load_input = True, load_input
-        for index in kept:
+        for index in division.kept:
             self.kept[index] = self._keep(1, self.lanes)
         passed = ", ".join([f"ptr {one}" for one in (*arguments, "%kept")])
         calls = self.writer.lines
-        for number, part in enumerate(parts):
+        for number, part in enumerate(division.parts):
             self.names.clear()
             self.writer.lines, self.allocations = [], []
             self.argument_blocks, self.parameter_blocks = {}, {}
@@ -407,9 +409,8 @@ class Core:
 
     def _call(self, index: int) -> None:
         """Call another program; of one state side by side with all that can be called with it."""
-        calls = self.plan.together.get(index, (index,))
-        if len(calls) > 1 and self.lanes.width == 1 < self.module.columns:
-            self._call_in_lanes(calls)
+        if self._side_by_side(index):
+            self._call_in_lanes(self.plan.together[index])
             return
         writer, lanes, node = self.writer, self.lanes, self.program.nodes[index]
         program, arguments = node.left, node.right
@@ -427,6 +428,11 @@ class Core:
         core = self.module.core(program, lanes, uniform)
         writer.do(f"call void @{core}(ptr {block}, ptr {parameters}, ptr {results})")
         self.names[index], self.steps[index] = results, lanes.size
+
+    def _side_by_side(self, call: int) -> bool:
+        """Return whether a call is made together with others, one in each lane."""
+        several = len(self.plan.together.get(call, ())) > 1
+        return several and self.lanes.width == 1 < self.module.columns
 
     def _call_in_lanes(self, calls: tuple[int, ...]) -> None:
         """Call a program for several inputs of one state, one in each lane."""

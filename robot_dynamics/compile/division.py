@@ -36,12 +36,12 @@ class Division(NamedTuple):
     kept: list[int]
 
 
-def divide(program: Program, plan: EvaluationPlan) -> Division:
-    """Divide the operations of a program where few values are in use, in their order."""
+def divide(program: Program, plan: EvaluationPlan) -> Division | None:
+    """Divide the operations of a program where few values are in use; None if they are few."""
     order, nodes = plan.order, program.nodes
     count = -(-len(order) // LONGEST_PART)
     if count < 2:
-        return Division([order], [])
+        return None
     needs = all_needs(program, plan.fused, plan.together)
     position = {
         index: at for at, index in enumerate(order) if nodes[index].operation not in _EVERYWHERE

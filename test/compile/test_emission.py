@@ -144,3 +144,21 @@ def test_no_licence_to_change_results(parts):
 def test_only_old_syntax(parts):
     """Vector constants are written in full, which older versions of LLVM read as well."""
     assert "splat" not in emit_module(parts, 8, fma=True)[0]
+
+
+@pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_calls_side_by_side_can_be_all_results_of_a_called_program(lanes):
+    """Two calls with all their results, in a program that is itself called for one state."""
+    inner = trace(lambda x, p: {"y": [x[0] * x[1], x[0] / x[1]]}, "inner", {"x": 2})
+
+    def both(x, _):
+        return {"y": [*call(inner, x[:2])["y"], *call(inner, x[2:])["y"]]}
+
+    twice = trace(both, "twice", {"x": 4})
+    program = trace(lambda x, p: {"y": [-y for y in call(twice, x)["y"]]}, "outer", {"x": 4})
+    x = np.random.default_rng(0).normal(size=(5, 4))
+    found = [compile_program(program, lanes).bind()(each) for each in (x, x[0])]
+    expected = program.evaluate(x)[0]
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1], expected[0])
