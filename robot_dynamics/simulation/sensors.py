@@ -143,7 +143,9 @@ class Sensors:
                 wrenches[i] *= factor
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
-            for at, _ in values("stuck_sensors", arm) if last is not None else ():
+            for at, _ in values("stuck_sensors", arm):
+                if last is None:
+                    continue
                 q[at], qd[at] = last.q[at], last.qd[at]
                 if at == own:
                     wrenches[i] = last.wrenches[i]

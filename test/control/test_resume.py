@@ -14,7 +14,14 @@ from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
-from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, plan_reference
+from robot_dynamics.control.reference import (
+    ACCELERATION,
+    FORCE,
+    PEAK_ACCELERATION,
+    POSE,
+    TWIST,
+    plan_reference,
+)
 from robot_dynamics.control.resume import Resumed, ResumeError, nearest_time
 from robot_dynamics.control.settings import (
     ForceStepSettings,
@@ -103,6 +110,16 @@ def test_the_way_back_takes_the_stated_speeds(offset, degrees, column, limit):
     rows = resumed.rows(np.linspace(0.0, resumed.joined, 2001))[:, column]
     largest = np.linalg.norm(rows[:, :3] if degrees else rows[:, 3:], axis=1).max()
     assert largest == pytest.approx(limit, rel=1e-4)
+
+
+def test_a_short_way_back_is_no_jerk():
+    """It takes as long as the plan is taken up in; no way at all takes no time."""
+    resumed = Resumed(PLAN, displaced(2.5, [0.0, 1e-5, 0.0]), 2.5, SETTINGS)
+    assert resumed.joined == 0.4
+    rows = resumed.rows(np.linspace(0.0, 0.4, 2001))[:, ACCELERATION]
+    expected = 1e-5 * PEAK_ACCELERATION / 0.4**2
+    assert np.linalg.norm(rows, axis=1).max() == pytest.approx(expected, rel=1e-4)
+    assert Resumed(PLAN, PLAN.row(2.5)[POSE], 2.5, SETTINGS).joined == 0.0
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -16,10 +16,10 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
+from robot_dynamics.control.task.follow_phase import Follow
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
 from robot_dynamics.control.task.free_phases import (
     Approach,
-    Follow,
     Grasp,
     Move,
     Release,

@@ -29,8 +29,9 @@ from robot_dynamics.control.resume import ResumeError, Way
 from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
+from robot_dynamics.control.task.follow_phase import Follow
 from robot_dynamics.control.task.free_arms import FreeArms
-from robot_dynamics.control.task.free_phases import Approach, Follow, Grasp, Move, Release
+from robot_dynamics.control.task.free_phases import Approach, Grasp, Move, Release
 from robot_dynamics.control.task.grippers import Grippers
 from robot_dynamics.control.task.hands import require_free_hands, require_load
 from robot_dynamics.control.task.held_law import HeldLaw

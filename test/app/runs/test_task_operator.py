@@ -215,6 +215,7 @@ def a_new_controller_goes_on_in_the_phase_it_is_told(cell):
     assert loop.beginning.startswith("the task goes on in phase 6, put_down: the object moves by")
     height = cell.place[2]
     cell.run(SCENARIO.control.start.ramp_s + 0.9)  # it weighs the object, at rest
+    assert law._course[law._at].added_s == 1.0  # no time limit counts that
     assert law.holds_object
     assert cell.place[2] == pytest.approx(height, abs=3e-3)  # lighter than modelled
     cell.run(0.6)
@@ -243,10 +244,17 @@ def a_task_aborts_and_resumes_in_the_air(cell):
     with pytest.raises(ResumeError, match="a task puts its object down itself; expected `resume`"):
         loop.check(cell.seen.q, cell.seen.qd, "put_down")
     cell.start("resume")
+    while cell.place[2] > PLACE[2] + 3.1e-3:  # the search begins 3 mm above the table
+        cell.step()
+    law.pause()
+    cell.run(0.05)
+    law.go_on()
     touched, running = [], law._running.law.running
     while law.phases[law.phase] == "put_down":
         cell.step()
         touched.append((bool(running.last.touched.any()), law.holds_object))
+        if [touch for touch, _ in touched] == [False] * (len(touched) - 1) + [True]:
+            assert cell.place[2] == pytest.approx(PLACE[2], abs=5e-4)  # going on is no touch
     # A touch alone does not mean that the support bears the weight: a bias looks alike.
     assert touched[-1] == (True, False)
     assert {(False, True), (True, True), (True, False)} == set(touched)

@@ -360,6 +360,21 @@ def test_a_phase_has_a_time_limit():
     assert np.ptp(height[-50:]) < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("spent", "failure"),
+    [(1.49, ""), (1.51, "phase 1, approach: it took longer than its time limit of 1 s.")],
+)
+def test_time_beside_the_plan_has_no_limit(prepared, monkeypatch, spent, failure):
+    """As the second in which a resumed phase weighs its object."""
+    law, still = prepared.law(SCENARIO), np.zeros(14)
+    law.start(np.array(HOME), still)
+    for name, value in (("limit_s", 1.0), ("added_s", 0.5)):
+        monkeypatch.setattr(law._course[0], name, value)
+    law._lost = -spent
+    law.update(SCENARIO.control.ramp_ticks, np.array(HOME), still, np.zeros((2, 6)))
+    assert law.failure == failure
+
+
 @pytest.mark.parametrize("at", [0, 3])  # a phase of free arms, and one of the held object
 def test_a_time_limit_shorter_than_planned_is_refused(prepared, at):
     """By less than a control period: a phase may end one after its planned time."""

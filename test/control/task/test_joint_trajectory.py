@@ -13,7 +13,7 @@ from scipy.interpolate import BPoly
 
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.task import joint_trajectory
-from robot_dynamics.control.task.free_phases import Follow
+from robot_dynamics.control.task.follow_phase import Follow
 from robot_dynamics.control.task.joint_trajectory import (
     Code,
     JointGoal,
