@@ -158,7 +158,7 @@ def excite(
     """
     scenario = load_scenario(scenario)
     require_wanted(share, longest_s)
-    planner = _Planner(scenario, arm, noise or Noise(), seed, armature=armature)
+    planner = _ArmPlanner(scenario, arm, noise or Noise(), seed, armature=armature)
     planner.add_moves(share, longest_s)
     return planner.result(share)
 
@@ -170,7 +170,7 @@ def with_free_arms(scenario: Scenario) -> Scenario:
     return scenario.changed(f"{key}={flow(one)}" for key, one in as_task(scenario, []).items())
 
 
-class _Planner(MovePlanner):
+class _ArmPlanner(MovePlanner):
     """Adds moves of one arm, by the positions of its joints at their ends."""
 
     def __init__(

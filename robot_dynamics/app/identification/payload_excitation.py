@@ -155,7 +155,7 @@ def excite_payload(
     require_wanted(share, longest_s)
     scenario = load_scenario(scenario)
     _require_held(scenario)
-    planner = _Planner(scenario, use, noise or Noise(), seed)
+    planner = _PayloadPlanner(scenario, use, noise or Noise(), seed)
     planner.add_moves(share, longest_s)
     return planner.result(share)
 
@@ -180,7 +180,7 @@ def _require_held(scenario: Scenario) -> None:
     raise ArgumentError(f"{scenario.name} {found}; {expected}.")
 
 
-class _Planner(MovePlanner):
+class _PayloadPlanner(MovePlanner):
     """Adds moves of the object, by displacement [m] and rotation vector [rad] from its start."""
 
     def __init__(self, scenario: Scenario, use: Source, noise: Noise, seed: int) -> None:
