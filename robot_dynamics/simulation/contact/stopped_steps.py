@@ -62,6 +62,8 @@ class StoppedSteps:
                 return forces
             steps.restore(before)
         stopped = self._tuned
+        if not self.at_stop:  # nothing is left of an earlier stop, also of another engine
+            stopped.start(steps.q)
         stopped.take_over(steps)
         forces = stopped.run(force, period, count)
         steps.take_over(stopped)

@@ -79,6 +79,24 @@ def test_plants_that_differ_in_numbers_share_their_steps(joint_friction):
     assert _variant(other, true_system(other, system), scenario, first) is None
 
 
+@pytest.mark.slow
+def test_plants_that_share_their_steps_reach_stops_by_themselves():
+    """The second one is at a stop when the first arrives; both move as made anew."""
+    scenario, system, _, _ = prepared("tray")
+    light = replace(scenario, plant=replace(scenario.plant, friction_scale=0.3, damping_scale=0.5))
+    first, alone, anew = [make_plant(one, system) for one in (scenario, scenario, light)]
+    shared = make_plant(light, system, like=(scenario, first))
+    torque = np.zeros(len(system.joint_names))
+    torque[[0, 7]] = 0.6 * first.drives.effort[[0, 7]]
+    stopped = np.zeros(2, dtype=int)
+    for _ in range(150):
+        for each in (anew, shared, first, alone):
+            each.step(torque)
+        stopped += [each.engine._stopped_steps.at_stop for each in (first, shared)]
+    assert 0 < stopped[0] < stopped[1]
+    assert shared.state_hash() == anew.state_hash() != first.state_hash() == alone.state_hash()
+
+
 def test_plants_that_share_programs_have_their_own_internal_forces():
     """The law defines them; a law of other contacts shares no programs."""
     scenario, system, _, _ = prepared("tray")
