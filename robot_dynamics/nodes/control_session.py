@@ -378,10 +378,10 @@ class ControlSession:
                 "squeeze cannot be detected"
             )
         self._node.get_logger().info(f"control starts: {loop.beginning}{unseen}")
-        # In lockstep simulated time waits for its commands. On the wall clock the samples of the
-        # start may be too old by now, and the next ones come by themselves.
-        if self._clock.lockstep and self._outcome is None and not self._starting:
-            self._cycle(tick)
+        if not self._clock.lockstep:
+            self._catch_up()  # the samples of the start may be too old by now
+        if self._outcome is None and not self._starting:
+            self._cycle(tick)  # simulated time waits for its commands
 
     def _ticks(self) -> int:
         """Return the number of control periods of the next run."""

@@ -127,6 +127,23 @@ def make(ros, monkeypatch):
         bench.other.destroy_node()
 
 
+def test_the_first_command_answers_the_newest_samples(make, monkeypatch):
+    """Those of the start may be too old once the recording is allocated."""
+    bench = make()
+    bench.state()
+    session, tick = bench.session, bench.session._intake.tick
+
+    def slow(ticks):
+        bench.arms.publish()
+        bench.arms.tick += 1
+        bench.inbox.wait(PATIENCE_S)
+
+    monkeypatch.setattr(session._record, "begin", slow)
+    session.start()
+    assert session._outcome is not None
+    assert session._clock.tick == tick + 1
+
+
 def test_start_pause_and_start_again(make):
     """A pause hands over to the fallback; who starts again need not reset it."""
     bench = make()
