@@ -32,8 +32,8 @@ _logger = logging.getLogger(__name__)
 
 _MAGIC = b"rdkernel"
 _SUFFIX = ".kernel"
-# With more files than this, the least recently used ones are removed.
-_MOST_FILES = 2000
+# With more files than this, of some 40 kB each, the least recently used ones are removed.
+_MOST_FILES = 5000
 # Folders of the package on which kernels do not depend.
 _IRRELEVANT_FOLDERS = frozenset(("nodes", "app", "__pycache__"))
 
