@@ -9,9 +9,9 @@ is an internal force at each instant. With joint torques tau and measured wrench
     w                            =     F (Y pi / k + E f) + bias + noise
 
 in which F Y pi / k is an equal part of the object's wrench, E f the internal force, and e the
-unknown error of each drive's torque constant. The rows
-are whitened by their noise and projected across the columns of f; both sides then go through one
-low-pass. Noise of accelerations enters through the inertia of the arms and of the object.
+unknown error of each drive's torque constant. The rows are whitened by their noise and projected
+across the columns of f; both sides then go through one low-pass. Noise of accelerations enters
+through the inertia of the arms and of the object.
 """
 
 from __future__ import annotations

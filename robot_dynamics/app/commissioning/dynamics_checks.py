@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,9 @@ _SIGN, _START = 3.0, 0.5  # standard deviations, and error of a constant, by a s
 OF_DRIVES = ("torque constants", "delay", "friction", "gravity and links")
 _AT_REST = 0.03  # rad/s or m/s: of joints whose tool is at rest
 _SENSOR = "wrist sensor"
-_FROZEN_S = 0.3  # longest time in which readings of a moving arm are the same
+_FROZEN_S = 0.3  # longest time in which readings are the same although the tool's weight turns
+_BARE = 0.1  # mass of a sensor's own parts, which it measures without a tool [kg]
+_STEPS = 2.0  # of a sensor's resolution, by which its readings change with the weight for sure
 
 
 def check_drives(
@@ -210,13 +213,16 @@ def check_sensors(
     except IdentificationError as error:
         return [CellCheck("", _SENSOR, "not examined", str(error))], None
     filters = Filters(free.motion.period, SLOW_CUTOFF)
+    states = cell.kinematics.differentiate(free.motion.q, filters)[:3]
     tared = scenario.control.start.tare
     for i, arm in enumerate(system.arms):
         speeds = filters.differentiate(free.motion.q[:, system.arm_slices[i]])[1]
         rests = np.asarray((np.abs(speeds) < _AT_REST).all(axis=1))
         assert free.motion.wrenches is not None
         readings, period = free.motion.wrenches[:, i], free.motion.period
-        constant_s = period * _longest_constant(readings, speeds)
+        weight = cell.kinematics.of_tool(i, *states).Y[:, 3:, 0]  # of 1 kg
+        weight *= max(arm.sensor_tool_mass, _BARE)
+        constant_s = period * _longest_constant(readings, speeds, weight)
         # A simulated sensor without noise and tool measures nothing.
         nothing = "applied_torque" in recording and not np.nan_to_num(readings).any()
         if constant_s > _FROZEN_S and not nothing:
@@ -248,17 +254,30 @@ def check_sensors(
     return checks, SensorIdentification(cell, sensors, None, [free], [])
 
 
-def _longest_constant(readings: Array, speeds: Array) -> int:
+def _longest_constant(readings: Array, speeds: Array, weight: Array) -> int:
     """Return the largest number of samples in which a moving arm's sensor measures the same.
+
+    Samples count in which the weight changes by more than the sensor's resolution, the smallest
+    change of its forces.
 
     Args:
         readings: Its wrenches (N, 6).
         speeds: Speeds of the arm's joints (N, n).
+        weight: Force that moves and carries its tool (N, 3) [N].
     """
     moves = np.nan_to_num(np.abs(speeds)).max(axis=1) > MOVES
-    same = np.append(False, (np.diff(readings, axis=0) == 0.0).all(axis=1)) & moves
-    changes = np.flatnonzero(~same)  # between two of them the readings are the same
-    return int(np.diff(changes, prepend=-1, append=len(same)).max()) - 1
+    changes = np.diff(readings, axis=0)
+    same = np.append(False, (changes == 0.0).all(axis=1)) & moves
+    sizes = np.linalg.norm(changes[:, 3:], axis=1)
+    resolution = np.min(sizes[sizes > 0.0], initial=np.inf)
+    least = _STEPS * resolution if np.isfinite(resolution) else 0.0
+    ends = [*np.flatnonzero(~same).tolist(), len(same)]
+    longest = 0
+    for start, end in pairwise(ends):  # the readings are the same between
+        turned = weight[start + 1 : end]
+        if len(turned) > longest and np.linalg.norm(np.ptp(turned, axis=0)) > least:
+            longest = len(turned)
+    return longest
 
 
 def _sensor(one: WristSensor, arm: Arm) -> CellCheck:

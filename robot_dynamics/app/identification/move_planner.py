@@ -177,12 +177,12 @@ class FreeWay:
         self._proximity = Proximity(system, scenario.safety, box_around_object(scenario))
 
     def __call__(self, q: Array) -> bool:
-        """Return whether free arms at positions (N, na) come too close to nothing."""
+        """Return whether free arms at positions (N, na) keep all distances."""
         q = np.vstack([self._home, q])  # pairs that are close at home do not count
         return self._is_free(q, np.tile(self._pose, (len(q), 1)), ["move"] * len(q))
 
     def with_object(self, q: Array, poses: Array) -> bool:
-        """Return whether arms and the object that they hold come too close to nothing.
+        """Return whether arms and the object that they hold keep all distances.
 
         Args:
             q: Positions of the arm joints (N, na), from the start on.

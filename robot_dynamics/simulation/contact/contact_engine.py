@@ -265,8 +265,9 @@ class ContactEngine(SceneEngine):
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
+        steps = self._stopped_steps  # its state of the last turn comes first, and is replaced
         self._forces = saved[0].copy()
-        self._stopped_steps.restore(saved[1])
+        steps.restore(saved[1])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:

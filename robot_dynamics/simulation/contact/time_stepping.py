@@ -95,7 +95,6 @@ class TimeStepping:
         cone: Friction cone, "round" or "pyramid".
         coulomb: Whether friction of the scene's joints holds them at rest, with the bounds in the
             laws of `step`; without it `friction` acts.
-        terms: Terms of the scene, if the caller has them already.
 
     Attributes:
         terms: Terms of a step.
@@ -106,14 +105,9 @@ class TimeStepping:
     """
 
     def __init__(
-        self,
-        scene: Scene | RobotScene,
-        cone: Cone = "round",
-        *,
-        coulomb: bool = False,
-        terms: SceneTerms | None = None,
+        self, scene: Scene | RobotScene, cone: Cone = "round", *, coulomb: bool = False
     ) -> None:
-        self.scene, self.terms, self._cone = scene, terms or SceneTerms(scene, coulomb), cone
+        self.scene, self.terms, self._cone = scene, SceneTerms(scene, coulomb), cone
         (b, w), c, nv = (self.terms.holding, self.terms.width), self.terms.opening, scene.model.nv
         mu = np.array([touch.friction for _, _, touch in scene.touches])
         self._solver = solver = ContactSolver(b, mu, w, nv, cone)

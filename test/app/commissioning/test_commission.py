@@ -19,7 +19,11 @@ import robot_dynamics as rd
 from robot_dynamics.app.command_line.main import main
 from robot_dynamics.app.commissioning.checks import CellCheck, check_whole_motion
 from robot_dynamics.app.commissioning.commission import Commissioning, commission
-from robot_dynamics.app.commissioning.dynamics_checks import check_bases, check_sensors
+from robot_dynamics.app.commissioning.dynamics_checks import (
+    _longest_constant,
+    check_bases,
+    check_sensors,
+)
 from robot_dynamics.app.commissioning.motion import commissioning_task
 from robot_dynamics.app.identification.corrected_scenario import flow
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
@@ -147,6 +151,19 @@ def test_a_frozen_sensor_is_no_go(cell, recorded, seconds, verdict):
     left = [one for one in checks if (one.arm, one.subject) == ("left", "wrist sensor")]
     assert [one.verdict for one in left] == [verdict]
     assert ("exactly the same" in left[0].found) == (verdict == "no-go")
+
+
+@pytest.mark.parametrize("resolution", [0.05, 0.4, 0.8])
+def test_a_coarse_sensor_is_not_frozen(resolution):
+    """Its readings stay while a weight of 1 N turns less than it can tell, not over 2 rad."""
+    angle = np.arange(500) / 120.0
+    weight = np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
+    readings, speeds = np.zeros((500, 6)), np.full((500, 1), 0.1)
+    readings[:, 3:] = np.round(weight / resolution) * resolution
+    assert _longest_constant(readings, speeds, weight) == 0
+    readings[200:440] = readings[200]
+    assert _longest_constant(readings, speeds, weight) >= 239
+    assert _longest_constant(readings, 0.0 * speeds, weight) == 0
 
 
 def test_simulated_sensors_without_noise_and_tool_are_not_frozen(recorded):

@@ -79,6 +79,19 @@ def test_plants_that_differ_in_numbers_share_their_steps(joint_friction):
     assert _variant(other, true_system(other, system), scenario, first) is None
 
 
+def test_plants_that_share_their_steps_restore_forces_while_another_moves():
+    """The forces of the restored state count, not those at the end of the last turn."""
+    scenario, system, _, _ = prepared("wipe")
+    first = make_plant(scenario, system)
+    shared = make_plant(scenario, system, like=(scenario, first)).engine
+    saved, before = shared.save(), shared.sensed()[2]
+    shared.run(0.0, np.ones(len(system.joint_names)))
+    assert np.abs(shared.sensed()[2] - before).max() > 1.0
+    first.engine.sensed()
+    shared.restore(saved)
+    assert np.array_equal(shared.sensed()[2], before)
+
+
 @pytest.mark.slow
 def test_plants_that_share_their_steps_reach_stops_by_themselves():
     """The second one is at a stop when the first arrives; both move as made anew."""
