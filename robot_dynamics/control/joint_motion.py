@@ -322,7 +322,7 @@ class StillJoints:
         """Forget everything: control begins."""
         count = len(self._most)
         self._q = np.full(count, np.nan)  # where each joint was seen to move last
-        self._errors = np.zeros(count)  # of tracking, then
+        self._errors = np.zeros(count)  # least one of tracking since
         self._looks = np.zeros(count, dtype=int)
 
     def look(self, q: Array, reference: Array) -> list[int]:
@@ -334,7 +334,8 @@ class StillJoints:
         """
         errors = np.abs(reference - q)
         moved = ~(np.abs(q - self._q) <= _STAYS)
-        self._q, self._errors = np.where(moved, (q, errors), (self._q, self._errors))
+        before = np.minimum(self._errors, errors)  # a reference may come back to a still joint
+        self._q, self._errors = np.where(moved, (q, errors), (self._q, before))
         asked = ~moved & (errors - self._errors > self._most)
         self._looks = np.where(asked, self._looks + 1, 0)
         return [int(j) for j in np.flatnonzero(self._looks >= _LOOKS)]

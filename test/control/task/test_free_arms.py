@@ -214,6 +214,15 @@ def test_joints_that_stay_are_found(sign, moved, grown, found):
     assert still.look(q, reference) == still.look(q, reference) == []
 
 
+def test_a_joint_that_its_reference_comes_back_to_is_found():
+    """Growth counts from the least error since the joint moved."""
+    still, q = StillJoints(np.full(1, 5e-3)), np.zeros(1)
+    assert [still.look(q, np.full(1, error)) for error in (0.01, 0.0, 5.1e-3, 5.1e-3)][2:] == [
+        [],
+        [0],
+    ]
+
+
 @pytest.mark.parametrize(
     ("which", "most", "said"),
     [("position_tolerance_m", 0.01, "0.0101 m"), ("rotation_tolerance_rad", 0.05, "2.89 degrees")],
