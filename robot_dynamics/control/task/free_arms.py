@@ -30,8 +30,8 @@ _LAW = tuple(TIME_LAWS["quintic"].deriv(i) for i in range(3))
 _FADE_S = 0.2  # in which what a law before has left in the torque fades
 _FEELS = 1e-3  # singular value over the largest, of directions in which joints feel a tool
 # Growth of a tracking error that moves a joint which is free to: the servo's torque then grows by
-# this share of the largest one, more than friction resists. Light joints of a wrist reach the upper
-# bound with less torque: friction that holds them there must be in `control.friction`.
+# this share of the largest one, more than friction resists. Light joints of a wrist reach the
+# upper bound with less torque: friction that holds them there must be in `control.friction`.
 _FORCED = 0.05
 _LEAST_GROWTH, _LARGEST_GROWTH = 5e-3, 0.05  # its bounds [rad or m]
 _CORRECTION = 10.0  # rate at which a tool's reference returns to its line [1/s]
