@@ -73,7 +73,9 @@ RUN_ELSEWHERE = {
     r"view --topics": "test/nodes/test_viewer.py",
     r".*\bhold\.(py|yaml)\b": "test/app/runs/test_own_controller.py",
     r"reproduce (?!--list)": "test/reproductions/test_command.py",
-    r"(simulate|inspect) .*\b(my_cell|my_task|example-robot-data)\b": "test/test_documentation.py",
+    r"(simulate|inspect|posture) .*\b(my_cell|my_task|example-robot-data)\b": (
+        "test/test_documentation.py"
+    ),
     r"\w+ .*\bmy_arms\b": "is about arms of the reader",
     r"identify free\.npz": "test/identification/test_sensors.py",
     r"study": "test/app/studies/test_study.py",
@@ -93,6 +95,7 @@ RUN_BY = {
     "inspect": "app/command_line/test_command_line.py",
     "convert": "app/command_line/test_command_line.py",
     "plot": "app/command_line/test_command_line.py",
+    "posture": "app/scenarios/test_posture.py",
     "schema": "app/command_line/test_command_line.py",
     "render": "app/pictures/test_render.py",
     "view": "app/pictures/test_page.py",

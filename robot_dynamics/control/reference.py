@@ -372,7 +372,11 @@ def _internal_force(number: int, step: ForceStepSettings, squeeze: Array) -> Arr
             "which is for contacts that can slip; expected a number."
         )
     if not squeeze.any():
-        expected = f"'wrench' with {len(squeeze)} components" if len(squeeze) else "no `force`"
+        expected = (
+            f"'wrench' with {len(squeeze)} components"
+            if len(squeeze)
+            else "no `force`, because it has no internal force, like that of one arm"
+        )
         raise ArgumentError(
             f"reference.force: change {number} of the internal force gives a squeeze, which is "
             f"not defined for this grasp; expected {expected}."

@@ -245,29 +245,30 @@ class MujocoEngine(SceneEngine):
     def _driving(self) -> Callable[[], Any]:
         """Return a function that applies torques, friction of the joints and external forces.
 
-        Products are outputs, so that none is fused: the result has the bits of separate
-        operations.
+        Friction is MuJoCo's damping, with the coefficient d + F / sqrt(v^2 + v_0^2), which its
+        integrator takes implicitly: as a torque it would need steps of microseconds for light
+        links.
         """
         drives, at, nv = self.drives, self._friction_at.tolist(), int(self._model.nv)
         n = len(at)
 
         def run(qvel: Any, torque: Any, pushed: Any, block: Any) -> dict[str, Any]:
-            damping, friction, least = block[:n], block[n : 2 * n], block[2 * n]
-            applied, products = list(pushed), []
+            viscous, friction, least = block[:n], block[n : 2 * n], block[2 * n]
+            applied, damping, squares = list(pushed), [0.0] * nv, []
             for i, j in enumerate(at):
-                rate = qvel[j]
-                square, damped = rate * rate, damping[i] * rate
-                rubbed = friction[i] * (rate / sqrt(square + least))
-                applied[j] = torque[i] - (damped + rubbed)
-                products += [square, damped, rubbed]
-            return {"applied": applied, "products": products}
+                square = qvel[j] * qvel[j]  # an output, so that it is not fused
+                applied[j] = torque[i]
+                damping[j] = viscous[i] + friction[i] / sqrt(square + least)
+                squares.append(square)
+            return {"applied": applied, "damping": damping, "squares": squares}
 
         inputs = {"qvel": nv, "torque": n, "pushed": nv}
         program = trace(run, "mujoco_drives", inputs, 2 * n + 1)
         kernel = load_kernel(b"mujoco_drives\0" + program.fingerprint, lambda: program, lanes=1)
         block = [*drives.damping, *self._smooth, drives.friction_velocity**2]
         given = [self._qvel, self._torque, self._pushed]
-        return kernel.bind_arrays(block, given, [self._applied, np.zeros(3 * n)])
+        taken = [self._applied, self._model.dof_damping, np.zeros(n)]
+        return kernel.bind_arrays(block, given, taken)
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""

@@ -135,6 +135,16 @@ def test_objects_that_are_not_held_rigidly_are_refused(scenario, reason):
         excite_payload(scenario)
 
 
+def test_arms_too_weak_for_any_move_are_told_so():
+    """The refusal names the joint that no move suits, here one that cannot hold the box."""
+    weak = rd.load_scenario("lift_box", ["safety.effort_fraction=0.2"])
+    expected = (
+        r"none of 24 moves of the object .*; most often joint '.*' would need .* to hold arm"
+    )
+    with pytest.raises(ArgumentError, match=expected):
+        excite_payload(weak)
+
+
 @pytest.mark.slow
 def test_the_planned_motion_identifies_the_payload(tmp_path):
     """A box that is 20 % too heavy, with noise: 1 %, 2 mm, and the planned deviations."""

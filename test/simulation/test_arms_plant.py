@@ -70,6 +70,27 @@ def test_friction_of_light_wrists_is_stable():
         assert np.abs(seen.qd).max() < 1.2 * calm
 
 
+def test_mujoco_moves_light_wrists_with_friction_alike():
+    """At its usual step, which an explicit friction of these wrists would have to shorten.
+
+    Its integrator is of first order, which leaves parts in a thousand.
+    """
+    pytest.importorskip("mujoco")
+    settings = replace(SCENARIO.plant, friction_scale=20.0, damping_scale=20.0)
+    plants = (kind(SCENE, START, PERIOD, settings) for kind in (ScenePlant, mujoco_plant))
+    seen = []
+    for plant in plants:
+        plant.reset()
+        for _ in range(50):
+            last = plant.step(np.zeros(len(SYSTEM.joint_names)))
+        seen.append(last)
+    ours, theirs = seen
+    moved = np.abs(ours.q - START[SYSTEM.q_index]).max()
+    assert moved > 1e-3
+    np.testing.assert_allclose(theirs.q, ours.q, atol=0.01 * moved)
+    np.testing.assert_allclose(theirs.qd, ours.qd, atol=0.01 * np.abs(ours.qd).max())
+
+
 def test_brakes_hold_until_the_first_command():
     """With a delay of two periods nothing moves before the second step is over."""
     plant = plant_with(command_delay_periods=2)

@@ -10,6 +10,7 @@ are added until the standard deviations are as wanted.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,8 +66,9 @@ class MovePlanner(ABC):
     ) -> None:
         self._refusal = (
             f"{scenario}: none of {_CANDIDATES} moves of {moved} is free of collisions and within "
-            "the limits; expected more room around the start."
+            "the limits"
         )
+        self._problems = Counter[str]()  # for which moves were refused
         self._lower, self._upper, self._fastest = lower, upper, fastest
         self._before, self.wanted = before, np.array(wanted)
         self.known = np.diag(1.0 / before**2)
@@ -114,6 +116,7 @@ class MovePlanner(ABC):
     def _add_move(self) -> None:
         n = len(self._lower)
         found = []
+        self._problems.clear()
         for _ in range(_CANDIDATES):
             end, speed = self._candidate()
             found.append((self._gain(end, speed), end, speed))
@@ -138,7 +141,10 @@ class MovePlanner(ABC):
             assert told is not None
             self._take(end, speed, told[0])
             return
-        raise ArgumentError(self._refusal)
+        if self._problems:
+            ((problem, _),) = self._problems.most_common(1)
+            raise ArgumentError(f"{self._refusal}; most often {problem}")
+        raise ArgumentError(f"{self._refusal}; expected more room around the start.")
 
     def _candidate(self) -> tuple[Array, float]:
         """Return the end of a random move, and its speed as a share of the limits."""

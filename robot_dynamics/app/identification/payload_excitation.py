@@ -308,7 +308,11 @@ class _PayloadPlanner(MovePlanner):
             PreflightError: If the arms cannot follow.
         """
         self._law.begin_with(self._planned(segments, pose))
-        return self._law.checked_path(q, self._terms).rollout
+        try:
+            return self._law.checked_path(q, self._terms).rollout
+        except PreflightError as error:
+            self._problems[error.problems[0].sentence] += 1
+            raise
 
     def _segment(self, pose: Array, q: Array, end: Array, speed: float) -> SegmentSettings | None:
         """Return a move from a pose (7,) to coordinates (6,), with the arms at `q` (na,).

@@ -72,8 +72,8 @@ def shares_metric(contacts: Sequence[Contact], shares: Sequence[float], length: 
     ):
         raise ArgumentError(
             f"the load shares are {[float(f'{share:.4g}') for share in shares]} with sum "
-            f"{sum(shares):.10g}; expected {len(contacts)} shares, one for each contact, none "
-            "negative, with sum 1."
+            f"{sum(shares):.10g}; expected {len(contacts)}, one for each contact (`load_share` of "
+            "its arm), none negative, with sum 1."
         )
     wrenches = at_middle(contacts)
     scale = np.array([1.0 / length] * 3 + [1.0] * 3)

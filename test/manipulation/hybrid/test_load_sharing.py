@@ -83,7 +83,7 @@ def test_strong_drives_carry_more(name):
 @pytest.mark.parametrize("shares", [(0.5, 0.4), (0.5, 0.3, 0.2), (1.2, -0.2)])
 def test_shares_that_are_none_are_refused(shares):
     """They are not negative, one each, and one in sum."""
-    with pytest.raises(ArgumentError, match=r"shares are .* with sum .*; expected 2 shares"):
+    with pytest.raises(ArgumentError, match=r"shares are .* with sum .*; expected 2, one for "):
         shares_metric(facing("rigid"), shares, 0.1)
 
 
