@@ -245,30 +245,40 @@ class MujocoEngine(SceneEngine):
     def _driving(self) -> Callable[[], Any]:
         """Return a function that applies torques, friction of the joints and external forces.
 
-        Friction is MuJoCo's damping, with the coefficient d + F / sqrt(v^2 + v_0^2), which its
-        integrator takes implicitly: as a torque it would need steps of microseconds for light
-        links.
+        Friction is the torque -c v with c = d + F / sqrt(v^2 + v_0^2). For joints so light that
+        this would need a shorter step it is MuJoCo's damping c instead, which its integrator takes
+        implicitly; that bends constraints more, an error of first order.
         """
         drives, at, nv = self.drives, self._friction_at.tolist(), int(self._model.nv)
-        n = len(at)
+        n, least = len(at), drives.friction_velocity
+        largest = drives.damping + self._smooth / least
+        inverse_inertia = self._model.dof_invweight0[self._friction_at]
+        is_light = largest * inverse_inertia * self._model.opt.timestep > 1.0
 
         def run(qvel: Any, torque: Any, pushed: Any, block: Any) -> dict[str, Any]:
+            # Products are outputs, so that none is fused: the bits are of separate operations.
             viscous, friction, least = block[:n], block[n : 2 * n], block[2 * n]
-            applied, damping, squares = list(pushed), [0.0] * nv, []
+            applied, damping, products = list(pushed), [0.0] * nv, []
             for i, j in enumerate(at):
-                square = qvel[j] * qvel[j]  # an output, so that it is not fused
-                applied[j] = torque[i]
-                damping[j] = viscous[i] + friction[i] / sqrt(square + least)
-                squares.append(square)
-            return {"applied": applied, "damping": damping, "squares": squares}
+                rate = qvel[j]
+                square = rate * rate
+                products.append(square)
+                if is_light[i]:
+                    applied[j] = torque[i]
+                    damping[j] = viscous[i] + friction[i] / sqrt(square + least)
+                    continue
+                damped, rubbed = viscous[i] * rate, friction[i] * (rate / sqrt(square + least))
+                applied[j] = torque[i] - (damped + rubbed)
+                products += [damped, rubbed]
+            return {"applied": applied, "damping": damping, "products": products}
 
         inputs = {"qvel": nv, "torque": n, "pushed": nv}
         program = trace(run, "mujoco_drives", inputs, 2 * n + 1)
         kernel = load_kernel(b"mujoco_drives\0" + program.fingerprint, lambda: program, lanes=1)
-        block = [*drives.damping, *self._smooth, drives.friction_velocity**2]
+        block = [*drives.damping, *self._smooth, least**2]
         given = [self._qvel, self._torque, self._pushed]
-        taken = [self._applied, self._model.dof_damping, np.zeros(n)]
-        return kernel.bind_arrays(block, given, taken)
+        products = np.zeros(3 * n - 2 * int(is_light.sum()))
+        return kernel.bind_arrays(block, given, [self._applied, self._model.dof_damping, products])
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`: by dry friction without end."""

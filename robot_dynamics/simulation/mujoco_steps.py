@@ -50,7 +50,7 @@ def advance(before: Call, first: Call, step: Call, after: Call, forward: Call, c
     Steps leave sensors and poses at the start of the last one.
 
     Args:
-        before: Is called before each step, and before the evaluation.
+        before: Is called before each step.
         first: The first step.
         step: Another step.
         after: Is called after each step.
@@ -64,7 +64,6 @@ def advance(before: Call, first: Call, step: Call, after: Call, forward: Call, c
         else:
             step()
         after()
-    before()
     forward()
 
 
