@@ -250,8 +250,8 @@ class MujocoEngine(SceneEngine):
         implicitly; that bends constraints more, an error of first order.
         """
         drives, at, nv = self.drives, self._friction_at.tolist(), int(self._model.nv)
-        n, least = len(at), drives.friction_velocity
-        largest = drives.damping + self._smooth / least
+        n, slow = len(at), drives.friction_velocity
+        largest = drives.damping + self._smooth / slow
         inverse_inertia = self._model.dof_invweight0[self._friction_at]
         is_light = largest * inverse_inertia * self._model.opt.timestep > 1.0
 
@@ -275,7 +275,7 @@ class MujocoEngine(SceneEngine):
         inputs = {"qvel": nv, "torque": n, "pushed": nv}
         program = trace(run, "mujoco_drives", inputs, 2 * n + 1)
         kernel = load_kernel(b"mujoco_drives\0" + program.fingerprint, lambda: program, lanes=1)
-        block = [*drives.damping, *self._smooth, least**2]
+        block = [*drives.damping, *self._smooth, slow**2]
         given = [self._qvel, self._torque, self._pushed]
         products = np.zeros(3 * n - 2 * int(is_light.sum()))
         return kernel.bind_arrays(block, given, [self._applied, self._model.dof_damping, products])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.app.identification.corrected_scenario import flow, write_corrected
+from robot_dynamics.app.identification.identify import CUTOFF
 from robot_dynamics.app.identification.move_planner import (
     EFFORT,
     HOME_SPEED,
@@ -33,8 +34,6 @@ from robot_dynamics.identification.arm_links import ArmEquations
 from robot_dynamics.identification.motion import Noise
 from robot_dynamics.robot import Robot
 
-#: Cut-off frequency of the fit, as in `identify` [Hz].
-_CUTOFF = 5.0
 _ROUND = 1.5  # rad or m: farthest a joint moves from where the task begins
 _SPACING = 0.02  # s: between samples of a planned move
 _AWAY = (20.0, 0.0, 0.0)  # m: place of an object that free arms do not reach
@@ -185,7 +184,7 @@ class _ArmPlanner(MovePlanner):
         self._own = system.arm_slices[names.index(arm)]
         robot = Robot(system.arms_alone)
         joints = system.arms[names.index(arm)].joints
-        self._equations = ArmEquations(robot, joints, noise, _CUTOFF, armature=armature)
+        self._equations = ArmEquations(robot, joints, noise, CUTOFF, armature=armature)
         self._free = FreeWay(scenario, system)
         limits, safety = system.limits, scenario.safety
         self._all = scenario.home

@@ -15,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from robot_dynamics.app.identification.corrected_scenario import write_corrected
+from robot_dynamics.app.identification.identify import CUTOFF
 from robot_dynamics.app.identification.inputs import Source
 from robot_dynamics.app.identification.move_planner import (
     EFFORT,
@@ -50,8 +51,6 @@ from robot_dynamics.identification.signals import Filters
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.robot.bound_model import quick_constraint_terms
 
-#: Cut-off frequency of the fit, as in `identify` [Hz].
-_CUTOFF = 5.0
 _MOVE, _TURN = 0.2, 0.8  # m, rad: farthest from where the motion begins
 _NEAREST = 0.2  # of these, of candidates that are near
 _INSTANTS = 15  # at which the speed of a move is found
@@ -203,8 +202,8 @@ class _PayloadPlanner(MovePlanner):
             moment=noise.moment * fewer,
         )
         grasps = [pose_matrix(arm.grasp) for arm in scenario.cell.arms]
-        self._equations = HeldObject(ArmKinematics(system), grasps, scaled, _CUTOFF)
-        filters = Filters(SPACING_S, _CUTOFF)
+        self._equations = HeldObject(ArmKinematics(system), grasps, scaled, CUTOFF)
+        filters = Filters(SPACING_S, CUTOFF)
         self._rest = len(filters.lowpass) // 2 + len(filters.derivative(2)) // 2
         before = self._equations.deviations_before()
         size = np.array([_MOVE] * 3 + [_TURN] * 3)

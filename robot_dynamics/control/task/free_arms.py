@@ -145,7 +145,7 @@ class FreeArms:
             )
 
     def astray(self, q: Array) -> str:
-        """Return how far a tool is from its reference, in words; empty if the tolerance allows it.
+        """Return the distance of a tool from its reference, in words; empty within the tolerance.
 
         Args:
             q: Measured positions of the arm joints (na,).
