@@ -816,7 +816,8 @@ class ControlLoop:
             measurement.distrust(
                 system.arms[arm].name,
                 f"joint {system.joint_names[j]!r} did not move although its reference did; "
-                f"{expected} a joint that is free to move.",
+                f"{expected} a joint that is free to move, or a wrist sensor that feels what "
+                "stops it.",
             )
 
     def _look_for_oscillations(

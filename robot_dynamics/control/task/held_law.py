@@ -20,6 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 
 _PULL_N = 5.0  # measured pull by a palm that no noise explains
+_GRIPS = 0.25  # share of its squeeze from which a palm holds an object
 _Z = 5  # force along z in a wrench
 
 
@@ -49,6 +50,7 @@ class HeldLaw:
         self._stage, self.first = 0, law.plan
         S = block_diag(*(contact.directions for contact in law.hybrid_system.contacts))
         self._to_tools = S @ law.distribution.share
+        self._to_pushes = (S @ law.distribution.internal)[_Z::6]
         self._palms = {
             i: arm.name
             for i, arm in enumerate(law.system.arms)
@@ -60,6 +62,7 @@ class HeldLaw:
     def _forget_load(self) -> None:
         """Forget the load of the arms."""
         self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
+        self._pushes: Array | None = None  # smoothed, of all tools (k,) [N]
 
     def part(self, part: tuple[float, float]) -> PlanPart:
         """Return a part of the plan; computing its rows takes longer than a control period."""
@@ -148,14 +151,20 @@ class HeldLaw:
         """Return the step of a control period; see `ControlLaw.update`.
 
         Raises:
-            RobotDynamicsError: If a palm seems to pull.
+            RobotDynamicsError: If a palm seems to pull, or to push less than it must.
         """
+        pushes = self._pushes
         if wrenches is not None:
             require_push(self._palms, wrenches)
+            pushed = wrenches[:, _Z]
+            pushes = pushed if pushes is None else pushes + self._smoothing * (pushed - pushes)
             wrenches = wrenches - self._tare
         seen = self.law.update(self.tick, q, qd, wrenches)
         self.tick += 1
         if wrenches is not None:
+            squeeze = seen.reference[self.law.internal_columns] + seen.added_internal_force
+            require_grip(self._palms, pushes, self._to_pushes @ squeeze)
+            self._pushes = pushes
             off = seen.held_body_wrenches[0, -6:] - self._residual
             self._residual = self._residual + self._smoothing * off
         return seen
@@ -206,4 +215,25 @@ def require_push(palms: Mapping[int, str], wrenches: Array) -> None:
             raise RobotDynamicsError(
                 f"the wrist sensor of arm {name!r} measures a pull of {-pushed:.3g} N by a palm, "
                 "which can only push: check its sign."
+            )
+
+
+def require_grip(palms: Mapping[int, str], pushes: Array, squeezes: Array) -> None:
+    """Refuse palms that hold no object: on a support no residual shows that sensors are dead.
+
+    Args:
+        palms: Names of the arms with palms, by their numbers.
+        pushes: Measured forces along the tools (k,), smoothed [N].
+        squeezes: Those of the internal force (k,) [N].
+
+    Raises:
+        RobotDynamicsError: With the arm.
+    """
+    for i, name in palms.items():
+        least = _GRIPS * float(squeezes[i])
+        if pushes[i] < least:
+            raise RobotDynamicsError(
+                f"the palm of arm {name!r} pushes with {pushes[i]:.3g} N, expected at least "
+                f"{least:.3g} N while it holds the object: its wrist sensor is dead or tared, or "
+                "it has lost the object."
             )
