@@ -223,9 +223,7 @@ class FreeArms:
         a = self._qdd + self._kp * error + self._kd * rate
         wanted = self._inverse_dynamics(q, qd, a)
         wanted += self._friction_at(self.qd + self._kp / self._kd * error)
-        for i, wrench in enumerate(self.wrenches):
-            if wrench.any():
-                wanted += self._jacobian(i, q).T @ wrench
+        self._add_wrenches(wanted, q)
         if self._since == 0:
             self._left = self.last - wanted
         if (u := self._since * self._period / _FADE_S) < 1.0:
@@ -239,9 +237,14 @@ class FreeArms:
         """Return the torque (na,) that holds the arms up, with the present wrenches."""
         still = np.zeros_like(q)
         found = self._inverse_dynamics(q, still, still)
-        for i, wrench in enumerate(self.wrenches):
-            found += self._jacobian(i, q).T @ wrench
+        self._add_wrenches(found, q)
         return found
+
+    def _add_wrenches(self, torque: Array, q: Array) -> None:
+        """Add the torque of the present wrenches to a torque (na,)."""
+        for i, wrench in enumerate(self.wrenches):
+            if wrench.any():
+                torque += self._jacobian(i, q).T @ wrench
 
     def moving_torque(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return the torque (na,) of a motion with free tools, friction included."""
