@@ -352,12 +352,12 @@ def test_how_far_samples_may_depart_while_another_arm_is_false(away, doubted):
         (0.0038, 0.006, 0.405, "one of both is false"),
         (0.0038, 0.0035, -0.395, "stand still"),
         (0.0038, 0.0035, -0.405, "sign seems to be wrong"),
-        (1e-6, 0.0003, 29.0, "one of both is false"),
-        (1e-6, 0.0003, 29.3, "degrees per second"),
+        (1e-6, 0.0003, 23.4, "one of both is false"),
+        (1e-6, 0.0003, 23.7, "degrees per second"),
     ],
 )
 def test_causes_by_what_a_velocity_tells_of_the_last_step(first, step, ratio, words):
-    """Less than 0.4 of it, as much backwards, or half way to degrees; after a step at rest."""
+    """Less than 0.4 of it, as much backwards, or four tenths of the way to degrees."""
     told = 2.0 * ratio * step / 0.04  # the velocity before is zero
     assert words in after((0.0, 0.0), (first, 0.0), (first + step, told))
 
