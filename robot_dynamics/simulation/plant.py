@@ -207,6 +207,7 @@ class ScenePlant(Plant):
         start: Positions (nq,) of the start.
         drives: Limits and friction of the joints.
         faults: The faults, of which some may be on.
+        first: Measurement of the new plant, at the start.
 
     Args:
         scene: Arms, object and their contacts, with their true properties.
@@ -275,7 +276,7 @@ class ScenePlant(Plant):
                 raise ArgumentError(f"plant.pushes[{i}].link: {error}") from None
             acts = interval_of(push.time_s, push.duration_s, period)
             self._planned.append((*acts, wrenches))
-        self.reset()
+        self.first = self.reset()
 
     def reset(self, seed: int | None = None) -> Measurement:
         """Return to the start at rest, brakes on, and measure there.

@@ -75,7 +75,7 @@ class SeparateCells:
                 own = replace(self._scenario, plant=changes.plant, control=changes.control)
                 plant = make_plant(own, self._true_system(own), like=self._first)
                 self._first = self._first or (own, plant)
-                self._cells[number] = _Cell(own, plant, plant.reset())
+                self._cells[number] = _Cell(own, plant, plant.first)
             except ArgumentError:
                 raise
             except RobotDynamicsError as error:
