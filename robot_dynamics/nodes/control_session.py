@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -190,23 +191,29 @@ class ControlSession:
 
     def close(self) -> None:
         """Send last commands of the fallback and save the recording."""
-        loop = self.loop
-        commanding = loop.safety.in_charge and not (self._clock.lockstep and self._record.done)
+        commanding = self.loop.safety.in_charge and not (
+            self._clock.lockstep and self._record.done
+        )
         self._record.end()
-        if commanding:
-            outcome = loop.fall_back(
-                self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
-            )
-            self._output.send(self._clock.tick, outcome)
-            # The torque changes to that of the fallback at a limited rate, over several commands.
-            until = time.monotonic() + (0.0 if self._clock.lockstep else CLOSE_S)
-            while time.monotonic() < until:
-                time.sleep(self._clock.period)
-                self._inbox.read()
-                self._output.send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
-            self._output.close(CLOSE_S)
-        self._record.close()
-        self._checks.close(_CHECK_CLOSE_S)
+        with ExitStack() as last:  # in reverse order, whatever fails before
+            last.callback(self._checks.close, _CHECK_CLOSE_S)
+            last.callback(self._record.close)
+            if commanding:
+                last.callback(self._output.close, CLOSE_S)
+                self._send_last_commands()
+
+    def _send_last_commands(self) -> None:
+        loop = self.loop
+        outcome = loop.fall_back(
+            self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
+        )
+        self._output.send(self._clock.tick, outcome)
+        # The torque changes to that of the fallback at a limited rate, over several commands.
+        until = time.monotonic() + (0.0 if self._clock.lockstep else CLOSE_S)
+        while time.monotonic() < until:
+            time.sleep(self._clock.period)
+            self._background.do("last messages", self._inbox.read)
+            self._output.send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
 
     def destroy(self) -> None:
         """Destroy publishers and subscriptions."""

@@ -459,6 +459,34 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
 
 
+@pytest.mark.parametrize("what", ["messages", "fallback"])
+def test_a_node_that_ends_says_goodbye_whatever_fails(make, monkeypatch, what):
+    """And keeps its recording; errors of messages leave the last commands alone."""
+    bench = make(guard="wanted")
+    bench.state()
+    bench.session.start()
+    done, commands = [], []
+    monkeypatch.setattr(bench.session._record, "close", lambda: done.append("recording"))
+    monkeypatch.setattr(bench.session._output.link, "say_goodbye", lambda: done.append("goodbye"))
+    send = bench.session._output.send
+    monkeypatch.setattr(
+        bench.session._output, "send", lambda *args: (commands.append(1), send(*args))
+    )
+
+    def fail(*_):
+        raise ValueError("odd")
+
+    if what == "messages":
+        monkeypatch.setattr(bench.inbox, "read", fail)
+        bench.session.close()
+        assert len(commands) > 2
+    else:
+        monkeypatch.setattr(bench.loop, "cycle_without_samples", fail)
+        with pytest.raises(ValueError, match="odd"):
+            bench.session.close()
+    assert done == ["goodbye", "recording"]
+
+
 def test_late_commands_are_the_reported_cause(make):
     """Drives that brake meanwhile would end control later, for another reason."""
     bench = make()
