@@ -342,8 +342,15 @@ class ControlSession:
             self._report.refusal = str(error)
             self._report.complain(self._report.refusal)
 
+    @property
+    def prepares_start(self) -> bool:
+        """Whether a start is being prepared; another one must wait for its end."""
+        return self._preparation is not None and not self._preparation.over
+
     def prepare(self, way: Way = "start") -> StartPreparation:
         """Begin the preparation of a start, which is complete when its `poll` returns true.
+
+        No other one must be in progress; see `prepares_start`.
 
         Args:
             way: How control begins; see `FollowsPlan.choose_start`.

@@ -22,6 +22,7 @@ from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes import start_preparation, timeouts
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_session import ControlSession
+from robot_dynamics.nodes.controller import ControllerNode
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
@@ -385,6 +386,39 @@ def test_a_stop_while_the_path_is_checked(make):
     bench.session.stop()
     with pytest.raises(SafetyError, match="expected inactive"):
         bench.live_until(preparation.poll)
+
+
+def test_a_start_waits_for_the_end_of_an_earlier_one(make):
+    """The path that was checked is followed, whatever another client asks meanwhile."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    bench.session.pause()
+    bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
+    law, go, checked = bench.loop.law, threading.Event(), []
+    check = law.check_path
+    law.check_path = lambda q: checked.append(law.reference) or go.wait(PATIENCE_S) and check(q)
+    controller = object.__new__(ControllerNode)
+    controller._session = bench.session
+    first, second = controller.prepare("resume"), controller.prepare("put_down")
+
+    def step(call):
+        try:
+            call.send(None)
+        except StopIteration:
+            return True
+        return False
+
+    bench.live_until(lambda: step(first) or checked)
+    ticks = bench.arms.tick + 60
+    bench.live_until(lambda: step(second) or bench.arms.tick > ticks)
+    go.set()
+    bench.live_until(lambda: step(first))
+    assert checked == [law.reference]
+    bench.session.start()
+    assert law.reference is checked[0]
+    with pytest.raises(SafetyError, match="^put_down refused: starting; expected inactive"):
+        bench.live_until(lambda: step(second))
 
 
 def test_a_start_waits_for_arms_to_come_to_rest(make):
