@@ -103,6 +103,8 @@ class ControlSession:
             ),
             allow_code=anchored(values["allow_code"], scenario.source),
         )
+        if values["resume_phase"]:
+            self._take_up(values["resume_phase"])
         loop, joint_state_topics = self.loop, values["joint_state_topics"]
         self._duration = values["duration"] or None
         self._limited = bool(lockstep or values["output"] or self._duration)
@@ -147,8 +149,6 @@ class ControlSession:
             self._actions = serve_joint_trajectories(node, arms, lambda: loop)
             # A launcher that waits for the end of the run is no operator.
             loop.task.has_operator = not values["progress"]
-        if values["resume_phase"]:
-            self._take_up(values["resume_phase"])
         self._conditions = StartConditions(
             node,
             loop,

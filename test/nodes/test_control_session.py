@@ -24,7 +24,7 @@ from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.controller import ControllerNode
 from robot_dynamics.nodes.diagnostics import Diagnostics
-from robot_dynamics.nodes.parameters import CONTROLLER
+from robot_dynamics.nodes.parameters import CONTROLLER, ParameterError
 from robot_dynamics.nodes.process import RefusedError, Reporter
 from robot_dynamics.nodes.start_preparation import NotYetError
 from robot_dynamics.nodes.topics import Inbox
@@ -550,6 +550,19 @@ def test_real_arms_of_unknown_drives_are_refused(make):
         SafetyError, match="come from 'arms', no simulator; expected the parameters on_"
     ):
         bench.session.start()
+
+
+def test_a_refused_phase_leaves_no_topics(ros):
+    """They would stay when the node is configured again, and act for a loop that is gone."""
+    node = ros.create_node("controller")
+    inbox, before = Inbox(node), len([*node.publishers])
+    values = VALUES | {"resume_phase": 3.0}
+    told = Diagnostics(node, "test")
+    with pytest.raises(ParameterError, match="because the scenario has no `task`"):
+        ControlSession(node, inbox, told, SCENARIO, values, (), Reporter(), lambda: None)
+    assert len([*node.publishers]) == before + 1  # the diagnostics
+    assert not inbox._subscriptions
+    node.destroy_node()
 
 
 def test_destroy_removes_all_topics_of_the_node(make):
