@@ -29,7 +29,7 @@ class BackgroundWork:
         """The first error since `reset`; empty if there is none."""
         return next(iter(self._errors.values()), "")
 
-    def do(self, task: str, work: Callable[[], None]) -> None:
+    def do(self, task: str, work: Callable[[], object]) -> None:
         """Run a task and report its error with its name.
 
         Raises:

@@ -440,9 +440,10 @@ class CommandPublisherMonitor:
     def _others(self) -> Iterator[tuple[str, str, int]]:
         """Yield topic, node and number of its publishers for every other publisher."""
         guards = _guards(self._node)
+        own = Counter(publisher.topic_name for publisher in self._node.publishers)
         for topic in self._topics:
             counts = Counter(_publishers(self._node, topic))
-            counts[self._full_name] -= 1
+            counts[self._full_name] -= own[topic]
             for node, count in counts.items():
                 if count > 0 and node not in guards:
                     yield topic, node, count

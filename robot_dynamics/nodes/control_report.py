@@ -40,7 +40,6 @@ from robot_dynamics.nodes.process import Reporter
 from robot_dynamics.nodes.task_topics import task_figures
 
 PROGRESS_S = 0.1  # wall-clock time between reports
-_ROOM = 100_000  # control periods for which memory is allocated at once
 _CLOSURE = "closure error [m or rad]"
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
 # Further scales of the hybrid law.
@@ -97,7 +96,7 @@ class ControlRecord:
             self._recorder = ControlRecorder(
                 self._loop.law,
                 self._scenario,
-                min(self._ticks, _ROOM),
+                self._ticks,
                 measured={name: len(values) for name, values in self._measured().items()},
                 topics=self._topics,
             )
@@ -111,7 +110,7 @@ class ControlRecord:
             self._first_torque_s = seconds_since_process_start()
         if outcome.step is not None:
             self.step = outcome.step
-        if self.done or self.step is None:
+        if self.done:
             return
         self._last_tick = tick
         if self._fault_tick is None and self._loop.safety.faults:
@@ -130,7 +129,7 @@ class ControlRecord:
         now = time.monotonic()
         if last or now - self._reported_at >= PROGRESS_S:
             self._reported_at = now
-            self._report_progress(tick - began, self.step)
+            self._report_progress(tick - began)
         if last:
             self.done, self.last_tick = True, tick
             self._file.save(self._recording())
@@ -190,12 +189,12 @@ class ControlRecord:
         start_tick = self._scenario.start_tick + (loop.began or 0)
         return lambda: recorder.finish(start_tick, **metadata)
 
-    def _report_progress(self, tick: int, step: LawStep) -> None:
-        if not self._reporter.enabled:
+    def _report_progress(self, tick: int) -> None:
+        if not self._reporter.enabled or self.step is None:  # a fault came before the first step
             return
         period = self._scenario.control.period
         law = self._loop.law
-        figures = progress_of(tick, self._end.expected(tick), period, step, law)
+        figures = progress_of(tick, self._end.expected(tick), period, self.step, law)
         self._reporter.report("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0
 

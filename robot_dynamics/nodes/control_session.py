@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -102,6 +103,8 @@ class ControlSession:
             ),
             allow_code=anchored(values["allow_code"], scenario.source),
         )
+        if values["resume_phase"]:
+            self._take_up(values["resume_phase"])
         loop, joint_state_topics = self.loop, values["joint_state_topics"]
         self._duration = values["duration"] or None
         self._limited = bool(lockstep or values["output"] or self._duration)
@@ -146,8 +149,6 @@ class ControlSession:
             self._actions = serve_joint_trajectories(node, arms, lambda: loop)
             # A launcher that waits for the end of the run is no operator.
             loop.task.has_operator = not values["progress"]
-        if values["resume_phase"]:
-            self._take_up(values["resume_phase"])
         self._conditions = StartConditions(
             node,
             loop,
@@ -190,23 +191,29 @@ class ControlSession:
 
     def close(self) -> None:
         """Send last commands of the fallback and save the recording."""
-        loop = self.loop
-        commanding = loop.safety.in_charge and not (self._clock.lockstep and self._record.done)
+        commanding = self.loop.safety.in_charge and not (
+            self._clock.lockstep and self._record.done
+        )
         self._record.end()
-        if commanding:
-            outcome = loop.fall_back(
-                self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
-            )
-            self._output.send(self._clock.tick, outcome)
-            # The torque changes to that of the fallback at a limited rate, over several commands.
-            until = time.monotonic() + (0.0 if self._clock.lockstep else CLOSE_S)
-            while time.monotonic() < until:
-                time.sleep(self._clock.period)
-                self._inbox.read()
-                self._output.send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
-            self._output.close(CLOSE_S)
-        self._record.close()
-        self._checks.close(_CHECK_CLOSE_S)
+        with ExitStack() as last:  # in reverse order, whatever fails before
+            last.callback(self._checks.close, _CHECK_CLOSE_S)
+            last.callback(self._record.close)
+            if commanding:
+                last.callback(self._output.close, CLOSE_S)
+                self._send_last_commands()
+
+    def _send_last_commands(self) -> None:
+        loop = self.loop
+        outcome = loop.fall_back(
+            self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
+        )
+        self._output.send(self._clock.tick, outcome)
+        # The torque changes to that of the fallback at a limited rate, over several commands.
+        until = time.monotonic() + (0.0 if self._clock.lockstep else CLOSE_S)
+        while time.monotonic() < until:
+            time.sleep(self._clock.period)
+            self._background.do("last messages", self._inbox.read)
+            self._output.send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
 
     def destroy(self) -> None:
         """Destroy publishers and subscriptions."""
@@ -335,8 +342,15 @@ class ControlSession:
             self._report.refusal = str(error)
             self._report.complain(self._report.refusal)
 
+    @property
+    def prepares_start(self) -> bool:
+        """Whether a start is being prepared; another one must wait for its end."""
+        return self._preparation is not None and not self._preparation.over
+
     def prepare(self, way: Way = "start") -> StartPreparation:
         """Begin the preparation of a start, which is complete when its `poll` returns true.
+
+        No other one must be in progress; see `prepares_start`.
 
         Args:
             way: How control begins; see `FollowsPlan.choose_start`.

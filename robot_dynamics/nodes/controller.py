@@ -120,15 +120,21 @@ class ControllerNode(SessionLoop[ControlSession]):
             RobotDynamicsError: If the start is refused.
         """
         session = self._configured()
-        preparation = session.prepare(way)
+
+        async def next_cycle() -> None:
+            await NextCycle()
+            if session is not self._session:
+                raise TransitionError(
+                    "start refused: the controller was cleaned up meanwhile; expected it "
+                    "configured: configure it and start again."
+                )
+
         try:
+            while session.prepares_start:  # requested before, by another client
+                await next_cycle()
+            preparation = session.prepare(way)
             while not preparation.poll():
-                await NextCycle()
-                if session is not self._session:
-                    raise TransitionError(
-                        "start refused: the controller was cleaned up meanwhile; expected it "
-                        "configured: configure it and start again."
-                    )
+                await next_cycle()
         except RobotDynamicsError as error:
             session.refuse(_refusal(error, way))
             raise

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -17,8 +18,6 @@ from robot_dynamics.nodes.conversions import answers
 from robot_dynamics.nodes.diagnostics import Durations
 from robot_dynamics.nodes.pushes import Pushes
 from robot_dynamics.simulation.faults import Faults, fault_of
-
-_MOST_RESERVED = 100_000  # rows of a recording that are reserved at the start
 
 
 class SimulatedRun:
@@ -34,7 +33,7 @@ class SimulatedRun:
     Args:
         scenario: The scenario.
         system: Arms and object with their true properties.
-        ticks: Length of a run in control periods.
+        ticks: Length of a run in control periods; `sys.maxsize` if nothing limits it.
         keep: Whether to record it.
     """
 
@@ -51,8 +50,8 @@ class SimulatedRun:
         self._ticks, self._ended = self._longest, False
         self._recorder = None
         if self._keep:
-            capacity = min(self._ticks, _MOST_RESERVED)
-            self._recorder = PlantRecorder(self.plant.scene, self._scenario, capacity)
+            ticks = None if self._ticks == sys.maxsize else self._ticks
+            self._recorder = PlantRecorder(self.plant.scene, self._scenario, ticks)
 
     def end_at(self, last_tick: int | None, first: int) -> None:
         """Set the last tick of a run that began at a tick; with None its full length."""

@@ -51,17 +51,20 @@ class CheckThread:
     def __init__(self) -> None:
         self._last: Future[None] | None = None
 
-    def submit(self, check: Callable[[], None]) -> Future[None]:
-        """Begin a check; return the future of its outcome.
+    def require_idle(self) -> None:
+        """Refuse a start while an earlier check runs: two starts must not share the law.
 
         Raises:
-            NotYetError: If an earlier check still runs: two checks must not share the law.
+            NotYetError: If one runs.
         """
         if self._last is not None and not self._last.done():
             raise NotYetError(
                 "start refused: the path check of an earlier start still runs; expected its end: "
                 "try again later."
             )
+
+    def submit(self, check: Callable[[], None]) -> Future[None]:
+        """Begin a check while none runs; return the future of its outcome."""
         self._last = outcome = Future[None]()
         threading.Thread(
             target=_do, args=(check, outcome), name="start check", daemon=True
@@ -185,6 +188,11 @@ _SETTLING = (NotYetError, NotAtRestError)
 class StartPreparation:
     """Preparation of a start, from its request to the checked path.
 
+    It chooses how the law begins, and must be over before another one does.
+
+    Attributes:
+        over: Whether `poll` has returned true, or has refused the start.
+
     Args:
         loop: The control loop.
         conditions: Raises an error if a condition outside the control loop is violated.
@@ -208,6 +216,7 @@ class StartPreparation:
         self._loop, self._conditions = loop, conditions
         self._thread, self._limit, self._meanwhile = thread, limit_s, meanwhile
         self._way: Way = way
+        self.over = False
         self._check: Future[None] | None = None
         self._asked_at = self._checked_from = time.monotonic()
         self._used_before = 0.0
@@ -225,17 +234,19 @@ class StartPreparation:
             RobotDynamicsError: If the start is refused.
         """
         waited = time.monotonic() - self._asked_at
+        self.over = True
         try:
             self._advance()
+            self.over = self.done
         except _TRANSIENT:
-            if waited <= PATIENCE_S:
-                return False
-            raise
+            if waited > PATIENCE_S:
+                raise
+            self.over = False
         except _SETTLING as error:
-            if waited <= SETTLE_S:
-                return False
-            raise NotYetError(f"{error} The start waited for {SETTLE_S:g} s.") from error
-        return self.done
+            if waited > SETTLE_S:
+                raise NotYetError(f"{error} The start waited for {SETTLE_S:g} s.") from error
+            self.over = False
+        return self.over
 
     def finish(self, meanwhile: Callable[[], None]) -> None:
         """Return when control can start, without waiting for conditions.
@@ -255,6 +266,7 @@ class StartPreparation:
         loop.require_startable(self._way)
         if self._check is None:
             self._conditions()
+            self._thread.require_idle()
             now = loop.clock.now()
             loop.require_samples(now)
             loop.forget_pause(now)

@@ -85,13 +85,12 @@ class _Entry:
         callback: Callable[[Any], None],
         reader: Callable[[bytes], Any],
         largest: int,
-        worker: ThreadPoolExecutor | None,
+        in_thread: bool,
     ) -> None:
         self.subscription, self.callback, self.reader = subscription, callback, reader
-        self.largest = largest
+        self.largest, self.in_thread = largest, in_thread
         # At most as many messages at a time as the middleware keeps: a flood would never end.
         self.most = max(1, subscription.qos_profile.depth)
-        self.worker = worker
         self.newest: bytes | None = None  # to be read by the thread
         self._being_read: Future[Any] | None = None
 
@@ -179,8 +178,7 @@ class Inbox:
         if in_thread and self._worker is None:
             self._worker = ThreadPoolExecutor(1)
             self._worker.submit(int)  # The thread starts now.
-        worker = self._worker if in_thread else None
-        self._subscriptions.append(_Entry(subscription, callback, reader, largest, worker))
+        self._subscriptions.append(_Entry(subscription, callback, reader, largest, in_thread))
         if awaited:
             self._awaited.append(subscription)
 
@@ -231,13 +229,13 @@ class Inbox:
                     continue
                 self.published = info["source_timestamp"]
                 self.received = info["received_timestamp"]
-                if entry.worker is None:
+                if entry.in_thread:
+                    entry.newest = text
+                else:
                     found = True
                     entry.callback(entry.reader(text))
-                else:
-                    entry.newest = text
-            if entry.worker is not None:
-                found |= entry.finish(entry.worker)
+            if entry.in_thread and self._worker is not None:
+                found |= entry.finish(self._worker)
         return found
 
     def _refuse(self, entry: _Entry, size: int) -> None:
@@ -256,7 +254,10 @@ class Inbox:
         self._awaited.clear()
 
     def close(self) -> None:
-        """Release wait sets and thread; must be called before the node is destroyed."""
+        """Release wait sets and thread; must be called before the node is destroyed.
+
+        A node that ends can go on to `read` messages, except those that need the thread.
+        """
         self._wait_sets.clear()
         if self._worker is not None:
             self._worker.shutdown(wait=False, cancel_futures=True)

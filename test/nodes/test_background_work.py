@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import numpy as np
 import pytest
+from waiting import PATIENCE_S
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
@@ -109,6 +112,40 @@ def test_a_file_that_cannot_be_written(tmp_path, waited_for):
     assert file.warning.startswith("no recording: ")
     with pytest.raises(RunError):
         file.close(None)
+
+
+def test_the_end_of_a_run_does_not_wait_for_the_file_of_the_last_one(tmp_path):
+    """Control would stand still; the files are written one after the other."""
+    file, go, made = RecordingFile(str(tmp_path / "run.npz"), Launcher(False)), Event(), []
+
+    def slow():
+        go.wait(PATIENCE_S)
+        made.append("first")
+        return bad()
+
+    def fast():
+        made.append("second")
+        return good()
+
+    file.save(slow)
+    file.save(fast)
+    assert made == []
+    assert file.busy
+    go.set()
+    file.close(None)
+    assert made == ["first", "second"]
+    assert len(Recording.load(tmp_path / "run.npz")) == 3
+
+
+def test_a_recording_that_cannot_be_made(tmp_path):
+    """No error makes a file seem to be written."""
+    launcher = Launcher(True)
+    file = RecordingFile(str(tmp_path / "run.npz"), launcher)
+    file.save(failing(KeyError("odd")))
+    file.wait()
+    with pytest.raises(RunError, match=r"no recording: .*run\.npz: unexpected KeyError: 'odd'\."):
+        file.poll()
+    assert launcher.heard == []
 
 
 def test_the_recording_of_an_interrupted_run_is_written(tmp_path):

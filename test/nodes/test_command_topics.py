@@ -288,11 +288,12 @@ def say(node, process):
     return lambda: publisher.publish(DiagnosticArray(status=[status]))
 
 
-def test_a_running_duplicate_node(bench, monkeypatch):
-    """Two nodes of one name are told apart by their processes."""
+@pytest.mark.parametrize("topic", [TOPIC, "/joint_commands"])
+def test_a_running_duplicate_node(bench, monkeypatch, topic):
+    """Two nodes of one name are told apart by their processes, whatever they command by."""
     monkeypatch.setattr(command_topics, "DUPLICATE_S", PATIENCE_S)
-    twin = bench.add("controller", TOPIC)
-    bench.wait_for(2)
+    twin = bench.add("controller", topic)
+    wait_until(lambda: len([*bench.monitor._others()]) == 1)
     speak = say(twin, "1 on elsewhere")
 
     def listen():

@@ -287,6 +287,29 @@ def test_a_fault_is_recorded(started, tmp_path):
     assert np.isnan(recording["estimated_pose"][2:]).all()
 
 
+def test_a_fault_before_the_first_step_ends_the_run_as_well(started, tmp_path):
+    """The launcher learns the end, and the file has the fault."""
+    loop, measured, file = sampled_loop(SCENARIO), started[1], tmp_path / "run.npz"
+    launcher = Launcher()
+    record = ControlRecord(SCENARIO, loop, launcher, str(file), 3)
+    loop.joint_states.take(
+        "joint_states", 0, list(loop.system.joint_names), measured.q, measured.qd, 0
+    )
+    for arm, wrench in zip(loop.wrenches, measured.wrenches, strict=True):
+        loop.take_wrench(arm, 0, wrench, 0)
+    loop.prepare(0)()
+    loop.start(0, 0)
+    for tick in range(3):
+        record.write(tick, cycle(loop, measured, tick, measured.q + np.nan))
+    assert record.done
+    record.close()
+    record.poll()
+    assert [one["event"] for one in launcher.heard] == ["done"]
+    recording = Recording.load(file)
+    assert recording["tick"].tolist() == [0, 1, 2]
+    assert recording.get("fault").startswith("at 0 s: left: position of joint 'left_joint1' is")
+
+
 def test_without_a_file_nothing_is_recorded(started):
     """But the run is counted."""
     loop, measured = started

@@ -22,8 +22,9 @@ from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes import start_preparation, timeouts
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_session import ControlSession
+from robot_dynamics.nodes.controller import ControllerNode
 from robot_dynamics.nodes.diagnostics import Diagnostics
-from robot_dynamics.nodes.parameters import CONTROLLER
+from robot_dynamics.nodes.parameters import CONTROLLER, ParameterError
 from robot_dynamics.nodes.process import RefusedError, Reporter
 from robot_dynamics.nodes.start_preparation import NotYetError
 from robot_dynamics.nodes.topics import Inbox
@@ -387,6 +388,39 @@ def test_a_stop_while_the_path_is_checked(make):
         bench.live_until(preparation.poll)
 
 
+def test_a_start_waits_for_the_end_of_an_earlier_one(make):
+    """The path that was checked is followed, whatever another client asks meanwhile."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    bench.session.pause()
+    bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
+    law, go, checked = bench.loop.law, threading.Event(), []
+    check = law.check_path
+    law.check_path = lambda q: checked.append(law.reference) or go.wait(PATIENCE_S) and check(q)
+    controller = object.__new__(ControllerNode)
+    controller._session = bench.session
+    first, second = controller.prepare("resume"), controller.prepare("put_down")
+
+    def step(call):
+        try:
+            call.send(None)
+        except StopIteration:
+            return True
+        return False
+
+    bench.live_until(lambda: step(first) or checked)
+    ticks = bench.arms.tick + 60
+    bench.live_until(lambda: step(second) or bench.arms.tick > ticks)
+    go.set()
+    bench.live_until(lambda: step(first))
+    assert checked == [law.reference]
+    bench.session.start()
+    assert law.reference is checked[0]
+    with pytest.raises(SafetyError, match="^put_down refused: starting; expected inactive"):
+        bench.live_until(lambda: step(second))
+
+
 def test_a_start_waits_for_arms_to_come_to_rest(make):
     """And reports their outcome if they do not."""
     bench = make()
@@ -459,6 +493,34 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
 
 
+@pytest.mark.parametrize("what", ["messages", "fallback"])
+def test_a_node_that_ends_says_goodbye_whatever_fails(make, monkeypatch, what):
+    """And keeps its recording; errors of messages leave the last commands alone."""
+    bench = make(guard="wanted")
+    bench.state()
+    bench.session.start()
+    done, commands = [], []
+    monkeypatch.setattr(bench.session._record, "close", lambda: done.append("recording"))
+    monkeypatch.setattr(bench.session._output.link, "say_goodbye", lambda: done.append("goodbye"))
+    send = bench.session._output.send
+    monkeypatch.setattr(
+        bench.session._output, "send", lambda *args: (commands.append(1), send(*args))
+    )
+
+    def fail(*_):
+        raise ValueError("odd")
+
+    if what == "messages":
+        monkeypatch.setattr(bench.inbox, "read", fail)
+        bench.session.close()
+        assert len(commands) > 2
+    else:
+        monkeypatch.setattr(bench.loop, "cycle_without_samples", fail)
+        with pytest.raises(ValueError, match="odd"):
+            bench.session.close()
+    assert done == ["goodbye", "recording"]
+
+
 def test_late_commands_are_the_reported_cause(make):
     """Drives that brake meanwhile would end control later, for another reason."""
     bench = make()
@@ -488,6 +550,19 @@ def test_real_arms_of_unknown_drives_are_refused(make):
         SafetyError, match="come from 'arms', no simulator; expected the parameters on_"
     ):
         bench.session.start()
+
+
+def test_a_refused_phase_leaves_no_topics(ros):
+    """They would stay when the node is configured again, and act for a loop that is gone."""
+    node = ros.create_node("controller")
+    inbox, before = Inbox(node), len([*node.publishers])
+    values = VALUES | {"resume_phase": 3.0}
+    told = Diagnostics(node, "test")
+    with pytest.raises(ParameterError, match="because the scenario has no `task`"):
+        ControlSession(node, inbox, told, SCENARIO, values, (), Reporter(), lambda: None)
+    assert len([*node.publishers]) == before + 1  # the diagnostics
+    assert not inbox._subscriptions
+    node.destroy_node()
 
 
 def test_destroy_removes_all_topics_of_the_node(make):

@@ -158,6 +158,17 @@ def test_a_failed_activation_releases_nothing(bench):
     assert bench.stages.asked == ["configure", "prepare", "activate"]
 
 
+def test_a_cleanup_that_fails_leaves_nothing_configured(bench):
+    """What it released is gone: the node can be configured again, and reports the error."""
+    assert bench.ask(CONFIGURE)
+    bench.stages.errors["cleanup"] = RobotDynamicsError("no recording: the disk is full.")
+    assert bench.ask(CLEANUP)
+    assert bench.node.condition == "unconfigured"
+    assert bench.node.refusal == "no recording: the disk is full."
+    assert bench.ask(CONFIGURE)
+    assert bench.node.refusal == ""
+
+
 @pytest.mark.parametrize("transition", [CLEANUP, ACTIVATE, DEACTIVATE, 200])
 def test_a_transition_that_the_state_does_not_have(bench, transition):
     """It is answered with no; rclpy would let an error out of the executor and end the node."""

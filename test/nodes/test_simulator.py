@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 
 import numpy as np
@@ -32,7 +33,7 @@ from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import CommandWriter, read_time, write_time
-from robot_dynamics.nodes.simulator import FaultSwitch
+from robot_dynamics.nodes.simulated_run import FaultSwitch, SimulatedRun
 from robot_dynamics.nodes.topics import LATCHED, STREAM
 from robot_dynamics.simulation.faults import Faults
 
@@ -418,6 +419,17 @@ def test_a_scenario_with_a_typing_error_is_refused_with_its_line(start_node, tmp
     assert "mine.yaml:2" in node.text
     assert "plant" in node.text
     assert node.wait_for("error")["message"] in node.text
+
+
+@pytest.mark.parametrize(("ticks", "expected"), [(150_000, 150_000), (sys.maxsize, None)])
+def test_a_recording_states_the_length_of_its_run(ticks, expected):
+    """However long it is; None where nothing limits it, until its end is known."""
+    scenario = load_scenario("gravity")
+    run = SimulatedRun(scenario, build_system(scenario), ticks, keep=True)
+    run.record()
+    assert run.recording(0.0)().get("ticks") == expected
+    run.end_at(7, 2)
+    assert run.recording(0.0)().get("ticks") == 6
 
 
 def test_the_onset_of_a_fault_is_reported_once():

@@ -44,7 +44,7 @@ class Loop:
 
     def __init__(self):
         self.refusals, self.checks, self.error = [], threading.Event(), None
-        self.threads = []
+        self.threads, self.begun = [], 0
         self.clock = LockstepClock(0.002)
 
     def require_startable(self, way):
@@ -60,6 +60,7 @@ class Loop:
 
     def prepare(self, now, way="start"):
         """Return a check that takes as long as it is told to."""
+        self.begun += 1
 
         def check():
             self.threads.append(threading.current_thread())
@@ -174,9 +175,11 @@ def test_a_path_check_that_takes_too_long(beat, sentence, monkeypatch):
     with pytest.raises(SlowCheckError, match=sentence):
         any(preparation.poll() for _ in range(1000))
     again = prepare(loop, thread=thread)
+    began = loop.begun
     assert not again.poll()
     with pytest.raises(NotYetError, match="an earlier start still runs"):
         again.finish(lambda: None)
+    assert loop.begun == began  # the law is left alone
     loop.checks.set()
     thread.close(PATIENCE_S)
     again.finish(lambda: None)
@@ -360,7 +363,7 @@ def test_a_second_check_is_refused_while_one_runs():
     assert not outcome.done()
     assert all(t.daemon for t in threading.enumerate() if t.name == "start check")
     with pytest.raises(NotYetError, match="an earlier start still runs"):
-        thread.submit(check)
+        thread.require_idle()
     over.set()
     outcome.result(PATIENCE_S)
     thread.submit(lambda: None).result(PATIENCE_S)

@@ -208,6 +208,32 @@ def test_long_messages_are_read_in_a_thread(node):
     inbox.close()
 
 
+def test_a_closed_inbox_reads_on_without_its_thread(node):
+    """A node that ends still reads messages; those for the thread are left."""
+    inbox, heard, others, go = Inbox(node), [], [], threading.Event()
+
+    def slowly(text):
+        go.wait(PATIENCE_S)
+        return text
+
+    inbox.subscribe(
+        String, "long", heard.append, STREAM, awaited=True, reader=slowly, in_thread=True
+    )
+    inbox.subscribe(Float64, "short", lambda m: others.append(m.data), STREAM, awaited=True)
+    long = node.create_publisher(String, "long", STREAM)
+    short = node.create_publisher(Float64, "short", STREAM)
+    wait_until(lambda: long.get_subscription_count() and short.get_subscription_count())
+    long.publish(String(data="being read"))
+    wait_until(lambda: inbox._subscriptions[0]._being_read, inbox.read)
+    inbox.close()
+    go.set()
+    for i in range(2):
+        long.publish(String(data="late"))
+        short.publish(Float64(data=float(i)))
+        wait_until(partial(lambda count: len(others) == count, i + 1), inbox.read)
+    assert heard == []
+
+
 def test_without_awaited_topics_it_sleeps(node):
     """As a simulator in real time does."""
     inbox = Inbox(node)

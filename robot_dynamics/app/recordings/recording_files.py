@@ -14,6 +14,7 @@ from pathlib import Path
 
 from robot_dynamics.app.output_files import MCAP, NPZ, RECORDING, SUFFIXES, require_parent
 from robot_dynamics.app.recordings.recording import Recording, RecordingError
+from robot_dynamics.errors import sentence_of
 
 
 def require_suffix(path: str | Path) -> Path:
@@ -116,14 +117,15 @@ class BackgroundSaving:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, make: Callable[[], Recording]) -> None:
-        """Begin to write, after any earlier recording is written.
+        """Begin to write once any earlier recording is written; return at once.
 
         Args:
             make: Returns the recording; called in a thread, because it takes time as well.
         """
-        self.wait()
         if self._path is not None:
-            self._thread = threading.Thread(target=self._save, args=(make, self._path))
+            self._thread = threading.Thread(
+                target=self._save, args=(make, self._path, self._thread)
+            )
             self._thread.start()
 
     def wait(self) -> None:
@@ -132,7 +134,11 @@ class BackgroundSaving:
             self._thread.join()
             self._thread = None
 
-    def _save(self, make: Callable[[], Recording], path: Path) -> None:
+    def _save(
+        self, make: Callable[[], Recording], path: Path, earlier: threading.Thread | None
+    ) -> None:
+        if earlier is not None:
+            earlier.join()
         try:
             recording = make()
             if path.suffix == NPZ:
@@ -143,6 +149,8 @@ class BackgroundSaving:
         except (RecordingError, OSError, MemoryError, ValueError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             self.failure = reason if isinstance(error, RecordingError) else f"{path}: {reason}."
+        except Exception as error:  # else the file would seem to be written
+            self.failure = f"{path}: {sentence_of(error).rstrip('.')}."
 
 
 def _save_elsewhere(recording: Recording, path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -155,10 +156,10 @@ class PlantRecorder:
     Args:
         scene: The plant's scene.
         scenario: The scenario.
-        ticks: Control periods of the run.
+        ticks: Control periods of the run; None if nothing limits it.
     """
 
-    def __init__(self, scene: Scene, scenario: Scenario, ticks: int) -> None:
+    def __init__(self, scene: Scene, scenario: Scenario, ticks: int | None) -> None:
         system = scene.system
         na, k = len(system.joint_names), len(system.arms)
         self._contacts = _contact_recorder(scenario, scene)
@@ -189,7 +190,7 @@ class PlantRecorder:
             widths |= {"passive_position": passive, "passive_velocity": passive}
         self._units = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(names)}: true"}
         self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
-        self.recorder = Recorder(widths, ticks)
+        self.recorder = Recorder(widths, ticks or sys.maxsize)
 
     def end_at(self, ticks: int) -> None:
         """Expect that many control periods: the run has ended early, as it should."""

@@ -218,8 +218,9 @@ def _broken(recording: Recording) -> list[str]:
         sentences.append(f"the controller did not stop; expected {expected_stop!r}.")
     ticks, expected = recording[TICK], recording.get("ticks")
     if interrupted is not None:
-        whole = expected * recording.get("period_s")
-        sentences.append(f"the run was interrupted after {interrupted:g} of {whole:g} s.")
+        whole = f" of {expected * recording.get('period_s'):g}" if expected else ""
+        sentences.append(f"the run was interrupted after {interrupted:g}{whole} s.")
+    if interrupted is not None or expected is None:
         expected = len(ticks)
     if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
         missing = expected - len(np.unique(ticks[(ticks >= 0) & (ticks < expected)]))

@@ -205,6 +205,17 @@ def test_figures_follow_the_recording(recording):
     assert report["object_orientation_error_settled_deg"] == pytest.approx(0.5, rel=1e-6)
 
 
+@pytest.mark.parametrize(("whole", "said"), [(None, ""), (500, " of 1")])
+def test_an_interrupted_run_states_its_length_if_it_has_one(recording, whole, said):
+    """A task can take as long as it takes."""
+    recording.metadata.update(ticks=whole, interrupted_s=0.25)
+    sentence = f"the run was interrupted after 0.25{said} s."
+    assert report_of(recording)["failures"] == [sentence]
+    del recording.metadata["interrupted_s"]
+    right = whole is None
+    assert report_of(recording)["ok"] is right
+
+
 def test_missing_numbers_after_a_fault_are_not_reported(recording):
     """A controller that stopped sees nothing any more: the fault is named, not its columns."""
     note_fault(recording)
