@@ -55,7 +55,7 @@ def test_a_link_in_the_table_is_found(clearances):
 
 
 def test_a_joint_moves_its_tool_no_farther_than_its_lever():
-    """Per radian, by differences at random postures; the first joints of stretched arms nearly so."""
+    """Per radian, by differences at random postures; the first joints move it nearly as far."""
     system = build_system(SCENARIO)
     levers = _levers(system)
     robot = rd.load(rd.load_description("package://robot_dynamics/urdf/dual_arm.urdf"))
