@@ -16,10 +16,9 @@ from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
-from robot_dynamics.simulation.contact.moreau_step import JointFriction
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
-from robot_dynamics.simulation.contact.rigid_steps import BRAKES
+from robot_dynamics.simulation.contact.rigid_steps import BRAKES, brake, set_friction
 from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
@@ -97,20 +96,8 @@ class ContactEngine(SceneEngine):
         self._left: tuple[Any, ...] | None = None  # the state, while another engine moves
         self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
-        drives = drives_of(scene.system, settings)
-        self._driven, self._damping = drives.v_index, drives.damping
-        steps = self._shared.stepping
-        self._friction = friction = JointFriction(
-            damping=scene.model.nv, coulomb=scene.model.nv, fading=steps.friction.fading
-        )
-        friction.damping[drives.v_index] = drives.damping
-        self._bound = list[float]()  # of joints that friction holds at rest
-        if coulomb:
-            rubbing = steps.terms.rubbing.values()
-            self._bound = [settings.friction_scale * bound for bound in rubbing]
-        else:
-            friction.coulomb[drives.v_index] = drives.friction
-            friction.fading = drives.friction_velocity
+        self._drives, self._settings = drives_of(scene.system, settings), settings
+        self._stuck: Mask = np.zeros(0, dtype=bool)  # arm joints
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
         self._forces = np.zeros(0)  # along all rows, means over the period
 
@@ -133,11 +120,8 @@ class ContactEngine(SceneEngine):
         if shared.user is not None:
             shared.user._left = shared.user.save()
         shared.user = self
-        friction, layout = shared.stepping.friction, shared.stepping.terms
-        friction.damping[:], friction.coulomb[:] = self._friction.damping, self._friction.coulomb
-        friction.fading = self._friction.fading
-        joints = slice(layout.closing, layout.closing + len(layout.rubbing))
-        shared.stepping.step.laws.bound[joints] = self._bound
+        set_friction(shared.stepping, self._drives, self._settings)
+        brake(shared.stepping, self._drives, self._stuck)
         self._numbers = shared.stopped.tune(self.scene.model, self._numbers)
         if self._left is not None:
             self.restore(self._left)
@@ -169,7 +153,7 @@ class ContactEngine(SceneEngine):
         steps, end = self.stepping, time + self._period
         try:
             force = joint_forces_of(self.robot, steps.q, wrenches or {})
-            force[self._driven] += torque
+            force[self._drives.v_index] += torque
             forces = self._steps.stopped.run(force, self._period, self.substeps)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
             raise self._lost(end) or grew_without_bound(end, error) from error
@@ -186,16 +170,15 @@ class ContactEngine(SceneEngine):
             torque: Torques of the arm joints (na,), without delay.
         """
         na, force = len(self.scene.system.joint_names), np.zeros(self.scene.model.nv)
-        driven = self._driven[:na]
+        driven = self._drives.v_index[:na]
         force[driven] = finite_vector("torque", torque, na)
         A, B = self._steps.stopped.linearize(force, self._period, self.substeps)
         return A, B[:, driven]
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
-        braked, at = np.where(joints, BRAKES, self._damping[: len(joints)]), self._driven
-        for friction in (self._friction, self.stepping.friction):
-            friction.damping[at[: len(joints)]] = braked
+        self._stuck = joints
+        brake(self.stepping, self._drives, joints)
 
     def grip(self, arm: int, closed: bool) -> bool:
         """Close or open the rigid grasp of an arm; see `Grips`."""
