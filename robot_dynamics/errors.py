@@ -97,6 +97,29 @@ def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
+def optional_package(
+    name: str, what: str, extra: str, error: type[RobotDynamicsError] = RobotDynamicsError
+) -> Any:
+    """Return a package that only some features need.
+
+    Args:
+        name: The package, or a module of it that is imported, as by `import a.b`.
+        what: The features, in the plural, for the message.
+        extra: The extra of this package that installs it.
+        error: Class of the error.
+
+    Raises:
+        RobotDynamicsError: If it is missing; the message says how to install it.
+    """
+    try:
+        return __import__(name)
+    except ImportError as cause:
+        raise error(
+            f"{what} need {name.partition('.')[0]}, which is not installed; "
+            f"expected `pip install 'robot_dynamics[{extra}]'`."
+        ) from cause
+
+
 def sentence_of(error: BaseException) -> str:
     """Return the message of an error; of an unexpected one also its type."""
     if isinstance(error, RobotDynamicsError):

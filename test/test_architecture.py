@@ -93,7 +93,8 @@ def floor_in_app(dotted: str) -> int:
 def imports_of(module: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the full dotted name of everything that `module` imports.
 
-    Imports inside functions and under TYPE_CHECKING count: they are dependencies as well.
+    Imports inside functions and under TYPE_CHECKING count: they are dependencies as well. So do
+    those by `optional_package`.
     """
     here = module.relative_to(ROOT).with_suffix("").parts
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
@@ -104,6 +105,8 @@ def imports_of(module: Path) -> Iterator[tuple[int, str]]:
             if node.level:
                 base = [*here[: -node.level], *base]
             yield from ((node.lineno, ".".join([*base, alias.name])) for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_package":
+            yield node.lineno, str(getattr(node.args[0], "value", ""))
 
 
 def violations(module: Path) -> list[str]:
@@ -168,6 +171,8 @@ def test_imports_point_downwards():
         ("nodes", "from robot_dynamics.reproductions.study import Study", False),
         ("reproductions", "from robot_dynamics.app.pictures.figures import BLUE", True),
         ("nodes", "from sensor_msgs.msg import JointState", True),
+        ("control", 'optional_package("mujoco", "plants", "mujoco")', False),
+        ("app", 'optional_package("pyarrow.parquet", "tables", "study")', True),
         ("app/runs", "from robot_dynamics.app.recordings.recording import Recording", True),
         ("app/runs", "from robot_dynamics.app.runs.report import report_of", True),
         ("app/runs", "from robot_dynamics.app import progress", True),

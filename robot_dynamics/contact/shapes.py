@@ -26,7 +26,12 @@ from robot_dynamics.dynamics.arguments import (
     require_text,
     whole_number,
 )
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    optional_package,
+)
 from robot_dynamics.model import Model
 
 Kind = Literal["sphere", "box", "capsule", "cylinder", "convex", "plane"]
@@ -298,13 +303,8 @@ def _solid_of(description: Description, shape: Shape) -> Solid:
     """Return a solid of a shape."""
     if shape.kind != "mesh":
         return Solid(shape.link, shape.kind, shape.size, shape.pose)
-    try:
-        import trimesh
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"the mesh {shape.mesh!r} of link {shape.link!r} cannot be read without trimesh, "
-            "expected it installed: pip install 'robot_dynamics[collision]'."
-        ) from error
+    what = f"meshes such as {shape.mesh!r} of link {shape.link!r}"
+    trimesh = optional_package("trimesh", what, "collision")
     parts = [part.mesh for part in read_mesh(description.locate(shape))]
     points = trimesh.util.concatenate(parts).convex_hull.vertices
     return Solid.convex(shape.link, np.asarray(points) * shape.size, shape.pose)

@@ -95,10 +95,10 @@ class PathCheck(NamedTuple):
     rollout: Rollout
 
 
-def path_times(duration: float, spacing: float = SPACING_S) -> Array:
+def path_times(duration: float) -> Array:
     """Return the times (N,) [s] at which a plan of some duration is checked."""
-    count = max(2, int(np.ceil(duration / spacing)) + 1)
-    return np.linspace(0.0, max(duration, spacing), count)
+    count = max(2, int(np.ceil(duration / SPACING_S)) + 1)
+    return np.linspace(0.0, max(duration, SPACING_S), count)
 
 
 def check_path(

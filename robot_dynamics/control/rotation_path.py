@@ -78,6 +78,17 @@ def axis_and_angle(a: Array) -> tuple[Array, float]:
     return vector / angle, angle
 
 
+def distance_between(pose: Array, other: Array) -> tuple[float, float]:
+    """Return distance [m] and angle [rad] between two poses x y z qx qy qz qw.
+
+    Args:
+        pose: The one (7,), or a row of a reference, which begins with it.
+        other: The other.
+    """
+    turned = rotation_vector(product(pose[3:7], conjugate(other[3:7])))
+    return float(np.linalg.norm(pose[:3] - other[:3])), float(np.linalg.norm(turned))
+
+
 def from_rpy(rpy: Sequence[float]) -> Array:
     """Return the quaternion (4,) of roll, pitch, yaw about fixed axes [rad], as in URDF."""
     return np.asarray(Rotation.from_euler("xyz", rpy).as_quat())

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.rotation_path import distance_between
 from robot_dynamics.control.settings import StartSettings
+from robot_dynamics.description.orientations import vector_of_pose
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.system import GraspSystem
@@ -65,7 +66,7 @@ def check_start(
     for name, values in (("q", q), ("qd", qd)):
         require_length(name, values.tolist(), len(system.joint_names), "one for each arm joint")
     check_joints(system, settings, q, qd)
-    gaps = [_gap(*pair) for pair in zip(_poses_seen(system, q), poses, strict=True)]
+    gaps = [distance_between(*pair) for pair in zip(_poses_seen(system, q), poses, strict=True)]
     shares = [
         max(distance / settings.position_tolerance_m, angle / settings.rotation_tolerance_rad)
         for distance, angle in gaps
@@ -138,14 +139,13 @@ def disagreements(system: GraspSystem, q: Array) -> tuple[float, float]:
         first, *others = _poses_seen(system, np.asarray(q, dtype=float))
     except RobotDynamicsError:  # loops of an arm's own do not close there
         return np.inf, np.inf
-    as_pose = np.concatenate([first[:3, 3], Rotation.from_matrix(first[:3, :3]).as_quat()])
-    gaps = [_gap(seen, as_pose) for seen in others]
+    gaps = [distance_between(seen, first) for seen in others]
     distances, angles = zip((0.0, 0.0), *gaps, strict=True)
     return max(distances), max(angles)
 
 
 def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:
-    """Return for each arm the pose (4, 4) that the object has if the arm's grasp is closed."""
+    """Return for each arm the pose (7,) that the object has if the arm's grasp is closed."""
     model = system.model
     full = system.positions(q)
     X0 = body_transforms(model, joint_transforms(model, full.tolist()))
@@ -153,11 +153,6 @@ def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:
     for arm in system.arms:
         loop = model.loops[arm.loop]
         to_grasp = loop.predecessor_placement.compose(X0[loop.predecessor])
-        poses.append(pose_of(loop.successor_placement.inverse().compose(to_grasp)))
+        seen = pose_of(loop.successor_placement.inverse().compose(to_grasp))
+        poses.append(vector_of_pose(seen))
     return poses
-
-
-def _gap(seen: Array, pose: Array) -> tuple[float, float]:
-    """Return distance [m] and angle [rad] from a pose (7,) to one as a matrix (4, 4)."""
-    turned = Rotation.from_quat(pose[3:]).inv() * Rotation.from_matrix(seen[:3, :3])
-    return float(np.linalg.norm(seen[:3, 3] - pose[:3])), float(turned.magnitude())

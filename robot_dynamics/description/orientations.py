@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Orientations as files state them: roll, pitch and yaw, or unit quaternions (x, y, z, w)."""
+"""Orientations: roll, pitch and yaw, or unit quaternions (x, y, z, w); poses with these."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.model import pose
 from robot_dynamics.spatial import Rotation
 
 Triple = tuple[float, float, float]
@@ -76,6 +77,16 @@ def quaternion_of_rotation(matrix: Array) -> Quadruple:
         parts[3] = matrix[k, j] - matrix[j, k]
     x, y, z, w = (parts / np.linalg.norm(parts)).tolist()
     return x, y, z, w
+
+
+def matrix_of_pose(vector: Array) -> Array:
+    """Return the homogeneous matrix (4, 4) of a pose x y z qx qy qz qw (7,)."""
+    return pose(vector[:3], rotation_of_quaternion(vector[3:].tolist()))
+
+
+def vector_of_pose(matrix: Array) -> Array:
+    """Return the pose x y z qx qy qz qw (7,) of a homogeneous matrix (4, 4)."""
+    return np.concatenate([matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])])
 
 
 def looks_like_degrees(angles: Sequence[float]) -> str:

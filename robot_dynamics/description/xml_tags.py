@@ -131,11 +131,11 @@ class Tag:
             return None
         return str(value).strip()
 
-    def flag(self, attribute: str, default: bool = False) -> bool:
-        """Return an attribute that is true or false, in any case, or 1 or 0."""
+    def flag(self, attribute: str) -> bool:
+        """Return an attribute that is true or false, in any case, or 1 or 0; false if missing."""
         text = self.element.get(attribute)
         if text is None:
-            return default
+            return False
         word = text.strip().lower()
         if word not in ("true", "false", "1", "0"):
             self.error(f"{attribute} has {short(text)}, expected true or false")

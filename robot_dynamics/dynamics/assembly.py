@@ -32,6 +32,7 @@ from robot_dynamics.wording import counted, distance
 # costs much, and another assembly mode is unlikely.
 _RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
 _NAMED = 4  # loop joints that a message names
+_GENERIC = 0.3  # largest distance of `generic` from zero [rad, or lengths of the mechanism]
 # If links are too short by less than this share of the length, the configuration with the smallest
 # gap is searched for: numbers in files are rounded, and the gap is then a warning.
 _CLEARLY = 1e-2
@@ -173,14 +174,9 @@ def assemble(
     raise _failure(search, best, start + 1, seconds)
 
 
-def generic(model: Model, size: float = 0.3) -> Array:
-    """Return positions (nq,) near the joints' zeros in general position.
-
-    Args:
-        model: The mechanism.
-        size: Their distance from zero [rad, or lengths of the mechanism].
-    """
-    steps = np.random.default_rng(0).uniform(0.5, 1.0, model.nv) * size
+def generic(model: Model) -> Array:
+    """Return positions (nq,) near the joints' zeros in general position."""
+    steps = np.random.default_rng(0).uniform(0.5, 1.0, model.nv) * _GENERIC
     steps *= model_length(model) / coordinate_scales(model, model_length(model))
     return np.array(model.integrate(model.neutral().tolist(), steps.tolist()), dtype=float)
 

@@ -29,13 +29,14 @@ from robot_dynamics.control.resume import Way
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
+from robot_dynamics.nodes.gain_parameters import GainParameters
 from robot_dynamics.nodes.lifecycle import (
     ACTIVE,
     SessionLoop,
     StagedNode,
     TransitionError,
 )
-from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, NodeParameters
+from robot_dynamics.nodes.parameters import CONTROLLER, NodeParameters
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import NextCycle, retry_while, serve

@@ -30,9 +30,8 @@ from robot_dynamics.app.pictures.shapes import (
 from robot_dynamics.app.recordings.topic_names import WORLD
 from robot_dynamics.arrays import Array
 from robot_dynamics.description.description import Shape
-from robot_dynamics.description.orientations import quaternion_of_rotation, rotation_of_quaternion
+from robot_dynamics.description.orientations import matrix_of_pose, vector_of_pose
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
-from robot_dynamics.model import pose
 from robot_dynamics.nodes.conversions import point_of, write_pose
 
 PATH_STEP = 0.002  # [m] between points of the actual path
@@ -94,11 +93,11 @@ class Display:
             contact_force: Forces by the object on all surfaces (C,), in the order of
                 `SURFACE_ROWS`; None if there are none.
         """
-        frames, wanted = [matrix_of(pose) for pose in poses], matrix_of(target)
+        frames, wanted = [matrix_of_pose(pose) for pose in poses], matrix_of_pose(target)
         for marker, (i, shape) in zip(self._object, self._shapes, strict=True):
-            write_pose(marker.pose, pose_vector(frames[i] @ shape.pose))
+            write_pose(marker.pose, vector_of_pose(frames[i] @ shape.pose))
         for marker, (_, shape) in zip(self._ghost, self._shapes, strict=False):
-            write_pose(marker.pose, pose_vector(wanted @ shape.pose))
+            write_pose(marker.pose, vector_of_pose(wanted @ shape.pose))
         self._draw_wrenches(frames, wrenches)
         self._surfaces.draw_forces(frames[0], contact_force)
         at = poses[0][:3]
@@ -232,16 +231,6 @@ def _color(rgba: Sequence[float]) -> ColorRGBA:
     return ColorRGBA(r=r, g=g, b=b, a=a)
 
 
-def matrix_of(values: Array) -> Array:
-    """Return the homogeneous matrix (4, 4) of a pose x y z qx qy qz qw (7,)."""
-    return pose(values[:3], rotation_of_quaternion(values[3:].tolist()))
-
-
-def pose_vector(matrix: Array) -> Array:
-    """Return the pose x y z qx qy qz qw (7,) of a homogeneous matrix (4, 4)."""
-    return np.concatenate([matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])])
-
-
 class SurfaceMarkers:
     """Markers of surfaces, with two arrows for each: force and moment by the object on it.
 
@@ -279,5 +268,5 @@ def _surface(number: int, surface: SurfaceSettings) -> Marker:
     """Return the marker of a surface at its pose."""
     shape = surface_shape(surface)
     marker = shape_marker("surface", number, shape)
-    write_pose(marker.pose, pose_vector(shape.pose))
+    write_pose(marker.pose, vector_of_pose(shape.pose))
     return marker

@@ -32,7 +32,7 @@ from robot_dynamics.control.control_law import HeldStep, LawStep
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.description.load import load_object
-from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.description.orientations import vector_of_pose
 from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
@@ -205,8 +205,7 @@ class ObjectFrame:
         for parent, name, at in fixed_frames:
             fixed = TransformStamped(child_frame_id=name)
             fixed.header.frame_id = parent
-            pose = np.concatenate([at[:3, 3], quaternion_of_rotation(at[:3, :3])])
-            write_transform(fixed.transform, pose)
+            write_transform(fixed.transform, vector_of_pose(at))
             transforms.append(fixed)
         self._message = kind(transforms=transforms)
         self._stamp = -1

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.description.orientations import matrix_of_pose
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.arguments import checked_wrenches
 from robot_dynamics.simulation.plant import ScenePlant
@@ -65,7 +64,7 @@ class LinkPoses:
             raise ArgumentError("the object has a joint; expected a rigid one.")
         there = plant.truth().object_pose
         if link == self.object:  # without a function that has to be compiled
-            return pose(there[:3], rotation_of_quaternion(there[3:].tolist()))
+            return matrix_of_pose(there)
         q = system.positions(plant.engine.sensed()[0])
         q[system.object_q] = there
         return self._robot.pose(link, q)

@@ -37,10 +37,10 @@ _ROOTS = np.array([1.8751040687, 4.6940911330, 7.8547574382])
 _SWEEP = (5, 10, 20, 40)
 
 
-def clamped_beam(modes: int = 3) -> Array:
-    """Return natural frequencies (modes,) [Hz] of the beam of Euler and Bernoulli, clamped."""
+def clamped_beam() -> Array:
+    """Return natural frequencies (3,) [Hz] of the beam of Euler and Bernoulli, clamped."""
     per_length = _MASS / _LENGTH
-    return _ROOTS[:modes] ** 2 * np.sqrt(_STIFFNESS / per_length) / (2.0 * np.pi * _LENGTH**2)
+    return _ROOTS**2 * np.sqrt(_STIFFNESS / per_length) / (2.0 * np.pi * _LENGTH**2)
 
 
 @dataclass(frozen=True)

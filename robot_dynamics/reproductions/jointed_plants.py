@@ -140,12 +140,9 @@ class EngineJointedPlant:
         system: Arms and object as they truly are.
         start: Joint positions (n,), the object's joint closed; the start is at rest.
         period: Control period [s].
-        substeps: Integration steps a period.
     """
 
-    def __init__(
-        self, system: JointedObjectSystem, start: Array, period: float, substeps: int = 1
-    ) -> None:
+    def __init__(self, system: JointedObjectSystem, start: Array, period: float) -> None:
         self.model = JointSpaceModel(system)
         self._robot = Robot(system.model)
         n = system.model.nv
@@ -155,8 +152,7 @@ class EngineJointedPlant:
             lambda: step_program(system.model, range(n)),
             lanes=1,
         )
-        self._step = kernel.bind(step_parameters(system.model, drives, period / substeps))
-        self._substeps = substeps
+        self._step = kernel.bind(step_parameters(system.model, drives, period))
         self.q, self.qd = np.array(start, dtype=float), np.zeros(n)
         self.force: Array | None = None
         self.gap = 0.0
@@ -171,15 +167,14 @@ class EngineJointedPlant:
         if wrench is not None:
             G = self.model.terms(self.q, self.qd).G
             torque = torque + np.einsum("hij,hi->j", G, wrench)
-        for _ in range(self._substeps):
-            q, qd, multipliers, closure, _, pivot = self._step(self.q, self.qd, torque)
-            if not (pivot >= SMALLEST_PIVOT and np.isfinite(q).all()):
-                raise RobotDynamicsError(
-                    "the simulated motion is not finite, because it diverged or met a singularity "
-                    "of both arms; expected a stable law and a path away from singularities."
-                )
-            self.q, self.qd = q, qd
-            self.gap = largest(self.gap, float(np.abs(closure).max(initial=0.0)))
+        q, qd, multipliers, closure, _, pivot = self._step(self.q, self.qd, torque)
+        if not (pivot >= SMALLEST_PIVOT and np.isfinite(q).all()):
+            raise RobotDynamicsError(
+                "the simulated motion is not finite, because it diverged or met a singularity "
+                "of both arms; expected a stable law and a path away from singularities."
+            )
+        self.q, self.qd = q, qd
+        self.gap = largest(self.gap, float(np.abs(closure).max(initial=0.0)))
         # The engine's multipliers are along other axes: A^T f = -K^T lambda.
         A = self.model.terms(self.q, self.qd).A
         push = -self._robot.constraint_terms(self.q, self.qd)[2].T @ multipliers
@@ -194,19 +189,13 @@ class ReducedJointedPlant:
         choice: The pseudovelocities, for the whole run.
         start: Joint positions (n,), with the object's joint closed; the start is at rest.
         period: Control period [s].
-        scheme: Integration scheme; see `ReducedMotion`.
     """
 
     def __init__(
-        self,
-        model: JointSpaceModel,
-        choice: PseudoVelocities,
-        start: Array,
-        period: float,
-        scheme: str = SCHEMES[0],
+        self, model: JointSpaceModel, choice: PseudoVelocities, start: Array, period: float
     ) -> None:
         self.model, self._period = model, period
-        self._motion = ReducedMotion(model, choice, scheme)
+        self._motion = ReducedMotion(model, choice)
         self.q, self.qd = np.array(start, dtype=float), np.zeros(len(start))
         self._nu = np.zeros(model.system.freedoms)
         self.force: Array | None = None

@@ -20,7 +20,7 @@ from robot_dynamics.arrays import Array, Mask, cross, length
 from robot_dynamics.compile import load_kernel, trace
 from robot_dynamics.compile.routine import Call, nothing
 from robot_dynamics.description.orientations import rotation_of_quaternion
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, optional_package
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.report import ContactMode, ContactReport
@@ -78,7 +78,7 @@ class MujocoEngine(SceneEngine):
     """
 
     def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
-        self._mujoco = _import_mujoco()
+        self._mujoco = optional_package("mujoco", "plants with the engine 'mujoco'", "mujoco")
         system = scene.system
         self.scene, self.system, self._start = scene, system, start
         self.drives = drives = drives_of(system, settings)
@@ -480,13 +480,3 @@ def _gap(data: Any, one: int, other: int) -> tuple[float, float]:
     cosine = 0.5 * (sum(map(mul, a, b)) - 1.0)
     apart = math.dist(places[one].tolist(), places[other].tolist())
     return apart, math.atan2(math.hypot(*sine), cosine)
-
-
-def _import_mujoco() -> Any:
-    try:
-        import mujoco
-    except ImportError as error:
-        raise RobotDynamicsError(
-            "the MuJoCo plant needs the package mujoco: pip install 'robot_dynamics[mujoco]'."
-        ) from error
-    return mujoco

@@ -25,12 +25,12 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material
 from robot_dynamics.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
-from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.description.orientations import matrix_of_pose
 from robot_dynamics.dynamics.position_limits import bounded_coordinates
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import Arm, GraspSystem
-from robot_dynamics.model import WORLD, Body, Joint, LoopJoint, pose, pose_of, transform_of
+from robot_dynamics.model import WORLD, Body, Joint, LoopJoint, pose_of, transform_of
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
@@ -138,8 +138,7 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
     for surface in scene.surfaces:
         contacts.add_surface(made.bodies[WORLD], surface)
     if scene.environment_joints:
-        x, y, z, *quaternion = start[system.object_q]
-        there = pose((x, y, z), rotation_of_quaternion(quaternion))
+        there = matrix_of_pose(start[system.object_q])
         for one in scene.environment_joints:
             made.add_environment_joint(one, there)
     return made.text()

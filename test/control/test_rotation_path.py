@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.control.rotation_path import (
     axis_and_angle,
     conjugate,
+    distance_between,
     from_rpy,
     product,
     rotated,
@@ -65,3 +66,15 @@ def test_roll_pitch_yaw_are_those_of_urdf():
     R = Rotation.from_quat(from_rpy(rpy)).as_matrix()
     x, y, z = (Rotation.from_rotvec(a * np.eye(3)[i]).as_matrix() for i, a in enumerate(rpy))
     np.testing.assert_allclose(R, z @ y @ x, atol=EPS)
+
+
+def test_distance_and_angle_between_poses():
+    """In metres and radians, either sign of the quaternion; rows begin with a pose."""
+    row = np.zeros(19)
+    row[6] = 1.0
+    other = row.copy()
+    other[:3] = [0.3, 0.0, 0.4]
+    other[3:7] = [np.sin(0.1), 0.0, 0.0, np.cos(0.1)]
+    assert distance_between(row, other) == pytest.approx((0.5, 0.2))
+    other[3:7] *= -1.0
+    assert distance_between(row[:7], other[:7]) == pytest.approx((0.5, 0.2))

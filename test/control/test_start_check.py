@@ -99,8 +99,8 @@ def test_disagreement_about_the_object(held):
 
 def test_of_three_arms_the_worst_counts(held, monkeypatch):
     """Each is compared with the first."""
-    poses = [np.eye(4), np.eye(4), np.eye(4)]
-    poses[1][0, 3], poses[2][1, 3] = 0.02, -0.01
+    poses = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (3, 1))
+    poses[1, 0], poses[2, 1] = 0.02, -0.01
     monkeypatch.setattr(start_check, "_poses_seen", lambda *_: poses)
     assert disagreement(SYSTEM, held) == pytest.approx(0.02)
 

@@ -9,10 +9,12 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.description.orientations import (
     is_unit,
     looks_like_degrees,
+    matrix_of_pose,
     quaternion_of_rotation,
     rotation_of_quaternion,
     rotation_of_rpy,
     rpy_of_rotation,
+    vector_of_pose,
 )
 
 
@@ -50,6 +52,19 @@ def test_a_rotation_comes_back_through_its_quaternion():
         quaternion = quaternion_of_rotation(turn)
         assert np.linalg.norm(quaternion) == pytest.approx(1.0, abs=1e-15)
         np.testing.assert_allclose(rotation_of_quaternion(quaternion), turn, atol=2e-15)
+
+
+def test_a_pose_comes_back_through_its_matrix():
+    """Up to the sign of the quaternion, to a few roundings."""
+    pose = np.array([1.0, 2.0, 3.0, 0.1, -0.7, 0.5, 0.5])
+    pose[3:] /= np.linalg.norm(pose[3:])
+    matrix = matrix_of_pose(pose)
+    np.testing.assert_allclose(
+        matrix[:3, :3], Rotation.from_quat(pose[3:]).as_matrix(), atol=1e-15
+    )
+    back = vector_of_pose(matrix)
+    assert np.allclose(back[:3], pose[:3], atol=0)
+    assert abs(back[3:] @ pose[3:]) == pytest.approx(1.0, abs=1e-15)
 
 
 def test_unit_length_is_that_of_printed_digits():

@@ -25,9 +25,7 @@ from robot_dynamics.nodes.display import (
     SurfaceMarkers,
     arrow,
     line,
-    matrix_of,
     point_arrow,
-    pose_vector,
     shape_marker,
 )
 
@@ -194,15 +192,6 @@ def test_an_arrow_ends_where_it_points():
     assert [p.z for p in marker.points] == [2.5, 3.0]
     point_arrow(marker, np.zeros(3), np.zeros(3))
     assert marker.action == Marker.DELETE
-
-
-def test_a_pose_comes_back_through_its_matrix():
-    """Up to the sign of the quaternion, to a few roundings."""
-    pose = np.array([1.0, 2.0, 3.0, 0.1, -0.7, 0.5, 0.5])
-    pose[3:] /= np.linalg.norm(pose[3:])
-    back = pose_vector(matrix_of(pose))
-    assert np.allclose(back[:3], pose[:3], atol=0)
-    assert abs(back[3:] @ pose[3:]) == pytest.approx(1.0, abs=1e-15)
 
 
 RNG = np.random.default_rng(5)

@@ -18,7 +18,7 @@ from robot_dynamics.errors import RobotDynamicsError
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
 from robot_dynamics.nodes.drives import believed_positions
-from robot_dynamics.nodes.guard import GuardLoop
+from robot_dynamics.nodes.guard_loop import GuardLoop
 
 SCENARIO, TRAY = load_scenario("lift_box"), load_scenario("tray")
 PERIOD = SCENARIO.control.period  # of both

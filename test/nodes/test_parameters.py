@@ -13,12 +13,12 @@ from rclpy.parameter import Parameter
 from robot_dynamics.control.gains import GainError
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.nodes.gain_parameters import GainParameters
 from robot_dynamics.nodes.parameters import (
     CONTROLLER,
     GUARD,
     SIMULATOR,
     Entry,
-    GainParameters,
     NodeParameters,
     ParameterError,
     declare,

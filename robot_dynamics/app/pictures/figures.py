@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.app.output_files import whole_file
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, optional_package
 
 # Okabe and Ito's colours, which people with impaired colour vision can tell apart.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -64,14 +64,7 @@ def require_matplotlib() -> Any:
     Raises:
         PlotError: If it is missing; says how to install it.
     """
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise PlotError(
-            "figures need matplotlib, which is not installed; "
-            "expected `pip install 'robot_dynamics[plot]'`."
-        ) from error
-    return matplotlib
+    return optional_package("matplotlib", "figures", "plot", PlotError)
 
 
 def require_figure(path: Path) -> None:

@@ -27,10 +27,10 @@ from robot_dynamics.scalar.derivatives import jacobian
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
 
-def rgba(color: str, alpha: float = 1.0) -> Color:
-    """Return red, green, blue and alpha in [0, 1] of a colour such as "#0072B2"."""
+def rgba(color: str) -> Color:
+    """Return red, green, blue and alpha in [0, 1] of an opaque colour such as "#0072B2"."""
     r, g, b = (int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
-    return r, g, b, alpha
+    return r, g, b, 1.0
 
 
 FORCE_SCALE = 0.003  # length of an arrow [m/N]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app.recordings.metrics import largest, pushed_surfaces
 from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
+from robot_dynamics.control.rotation_path import distance_between
 
 _GRAVITY = 9.80665  # standard gravity [m/s^2]
 
@@ -84,9 +84,9 @@ def phase_figures(recording: Recording) -> dict[str, Any]:
     back = phases[-1].name.startswith("put_back: ")
     if back or (released and len(released) == len(places)):
         place = poses[0] if back and not released else np.array(places[len(released) - 1])
-        off, turn = poses[-1] - place, product(poses[-1][3:], conjugate(place[3:]))
-        figures["place_error_m"] = largest(np.array([np.linalg.norm(off[:3])]))
-        figures["place_error_deg"] = largest(np.degrees([np.linalg.norm(rotation_vector(turn))]))
+        off, turn = distance_between(poses[-1], place)
+        figures["place_error_m"] = largest(np.array([off]))
+        figures["place_error_deg"] = largest(np.degrees([turn]))
     return figures
 
 

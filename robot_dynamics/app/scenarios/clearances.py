@@ -34,7 +34,8 @@ _HAND = 2  # last joints of an arm, whose links are at the object
 _OWN_BASE = 2  # first joints of a robot, whose links are always close to its base
 _DEPTH_M = 0.05  # of a plane, below it
 _TOUCH_M = 1e-3  # largest depth of the object in something that counts as touching
-_SPACING = 0.01  # motion of a joint after which distances are computed again [rad or m]
+# Motion of a joint after which distances are computed again [m]; it turns at the reach of its arm.
+_SPACING_M = 0.01
 _FREE = ("move", "approach")  # phases in which hands must not touch the object
 _CARRIED = ("lift", "carry")  # phases in which the object must touch nothing
 
@@ -104,6 +105,7 @@ class Clearances:
             self._pairs.append(pair)
             contacts.append(ShapeContact(f"{len(contacts)}", one, other, points=1))
         self._least = np.array([pair.least for pair in self._pairs])
+        self._levers = _levers(system)
         links, reason = ", ".join(self._left_out), "".join([*self._left_out.values()][:1])
         try:
             if contacts:
@@ -129,10 +131,11 @@ class Clearances:
     ) -> TooClose | None:
         system, still = self._system, np.zeros(self._system.model.nv)
         nowhere, last = np.full((find_gaps.count, 3), np.nan), -1
+        way = q * self._levers
         for i in range(len(q)):
             phase = phases[i] if phases else ""
             in_phase = last >= 0 and (not phases or phase == phases[last])
-            if in_phase and i + 1 < len(q) and np.abs(q[i] - q[last]).max() < _SPACING:
+            if in_phase and i + 1 < len(q) and np.abs(way[i] - way[last]).max() < _SPACING_M:
                 continue
             at, last = system.positions(q[i]), i
             at[system.object_q] = poses[i]
@@ -226,3 +229,14 @@ class Clearances:
         while body != WORLD:
             found, body = [body, *found], self._system.model.bodies[body].parent
         return found
+
+
+def _levers(system: GraspSystem) -> Array:
+    """Return the reach of its arm for each joint that turns [m], 1 for the others (na,)."""
+    model, reach = system.model, np.zeros(len(system.joint_names))
+    for arm, own in zip(system.arms, system.arm_slices, strict=True):
+        tool = model.link(arm.tool)
+        _, *after = model.support(tool.body)  # the first joint is where the arm begins
+        lengths = [model.placement_distances[body] for body in after]
+        reach[own] = sum(lengths) + np.linalg.norm([*tool.placement.r])
+    return np.where(model.turning_freedoms[system.v_index], reach, 1.0)

@@ -70,7 +70,7 @@ def make_law(
     """
     system = system or build_system(scenario)
     if scenario.task:
-        return task_law(scenario, system, partial(hybrid_law, squeezed=True))
+        return task_law(scenario, system, partial(hybrid_law, held_by_squeeze=True))
     kind = _KINDS.get(scenario.control.base_law)
     other, law = like or (scenario, None)
     if kind is None or not isinstance(law, HybridLaw) or type(law) is not kind:
@@ -169,7 +169,7 @@ def hybrid_law(
     system: GraspSystem,
     kind: type[HybridLaw] = HybridLaw,
     *,
-    squeezed: bool = False,
+    held_by_squeeze: bool = False,
     like: HybridLaw | None = None,
 ) -> HybridLaw:
     """Return the hybrid controller of a scenario, or a law derived from it.
@@ -178,7 +178,7 @@ def hybrid_law(
         scenario: The scenario.
         system: Arms and object according to the model.
         kind: The class of the law.
-        squeezed: Whether the arms squeeze the object before the law starts.
+        held_by_squeeze: See `hybrid_reference`.
         like: A law of the same cell and system, which has not started; the kernel is shared.
 
     Raises:
@@ -196,7 +196,9 @@ def hybrid_law(
         system,
         scenario.control,
         scenario.safety,
-        hybrid_reference(scenario, held, distribution, surface_rows(cell), squeezed=squeezed),
+        hybrid_reference(
+            scenario, held, distribution, surface_rows(cell), held_by_squeeze=held_by_squeeze
+        ),
         contacts=held.contacts,
         environment=held.environment,
         distribution=distribution,
@@ -233,7 +235,7 @@ def hybrid_reference(
     distribution: ForceDistribution,
     rows: Mapping[str, slice] | None = None,
     *,
-    squeezed: bool = False,
+    held_by_squeeze: bool = False,
 ) -> HybridReference:
     """Return the reference of the object, with automatic squeezes computed.
 
@@ -242,8 +244,8 @@ def hybrid_reference(
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces and internal forces.
         rows: Slice of each surface's forces; by default those of the scenario.
-        squeezed: Whether an internal force stated at time 0 acts before; it does if contacts can
-            only push.
+        held_by_squeeze: Whether an internal force stated at time 0 acts from the start; it does
+            in any case if contacts can only push.
 
     Raises:
         SqueezeError: If no squeeze keeps the contacts in their cones.
@@ -260,7 +262,7 @@ def hybrid_reference(
         settings = replace(settings, force=_with(settings.force, internal))
     pushing = any(contact.limits is not None for contact in system.contacts)
     reference = plan_hybrid_reference(
-        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing or squeezed
+        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing or held_by_squeeze
     )
     scenario.ticks(reference)
     return reference

@@ -17,7 +17,6 @@ from robot_dynamics.app.scenarios.laws import distribution_of
 from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.app.scenarios.standing import standing_start
 from robot_dynamics.app.scenarios.surfaces import scaled_cone, true_surfaces
-from robot_dynamics.arrays import Array
 from robot_dynamics.contact.material import Material
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.contact_settings import (
@@ -68,31 +67,26 @@ _NUMBERS = {
 def make_plant(
     scenario: Scenario,
     system: GraspSystem,
-    start: Array | None = None,
     like: tuple[Scenario, ScenePlant] | None = None,
 ) -> ScenePlant:
-    """Return the plant of a scenario, at its start.
+    """Return the plant of a scenario at its start: arms at home for a task, else at their grasps.
 
     Args:
         scenario: The scenario.
         system: Arms and object as they truly are.
-        start: Positions (nq,) of the start, see `standing_start`; by default the arms
-            are at home for a task, else all tools are at their grasps.
         like: A plant, with its tools at their grasps at the start, and its scenario. If the
             scenarios differ in numbers of the plant alone, its start and the programs of its
-            contact steps are used again. It is not used with a `start`, or for a task.
+            contact steps are used again. It is not used for a task.
 
     Raises:
         ReachError: If an arm does not reach its grasp.
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
-    if like is not None and start is None and not scenario.task:
-        plant = _variant(scenario, system, *like)
-        if plant is not None:
-            return plant
-    if start is None and scenario.task:
+    if scenario.task:
         start = standing_start(scenario, system, scenario.home)
-    elif start is None:
+    else:
+        if like is not None and (plant := _variant(scenario, system, *like)):
+            return plant
         start = closed_configuration(system, scenario.object_pose)
     scene = scene_of(scenario, system)
     return ScenePlant(scene, start, scenario.control.period, scenario.plant)

@@ -21,6 +21,7 @@ from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
 from robot_dynamics.app.scenarios.scenario import SUFFIXES, Scenario, load_scenario
+from robot_dynamics.app.scenarios.task import in_first_grasp
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.contact_damping import SingularArmError
 from robot_dynamics.control.path_check import PathCheck, PreflightError
@@ -145,9 +146,10 @@ def find_posture(
     Initial guesses are random at first, then near the best so far, with one arm elsewhere or
     slightly displaced. Until one is good, the best guess of each arm is the one that reaches
     farthest along the path. Each guess is closed on the grasps within the joint limits, and the
-    law's check follows the whole reference from there: reach, limits of positions, velocities and
-    torques, singularities and distances of links. The postures of the scenario are used only as
-    the first initial guess. Ctrl-C ends the search and keeps the results.
+    law's check follows the whole reference from there, of a task the path in its first grasp:
+    reach, limits of positions, velocities and torques, singularities and distances of links. The
+    postures of the scenario are used only as the first initial guess. Ctrl-C ends the search and
+    keeps the results.
 
     Args:
         scenario: The scenario.
@@ -164,9 +166,10 @@ def find_posture(
             f"the law {scenario.control.base_law!r} holds no object; expected a scenario whose "
             "arms do, because postures follow from grasps."
         )
-    scenario.refuse_task("the search for postures checks")
     system = build_system(scenario, any_posture=True)
     system.require_plain_arms("a posture from the grasps")
+    if scenario.task:
+        scenario = in_first_grasp(scenario, system)
     law: PlannedLaw | None = None
     given = np.clip(system.posture, system.limits["lower"], system.limits["upper"])
     terms, rng = quick_constraint_terms(system.model), np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.app.scenarios.surfaces import true_surfaces
 from robot_dynamics.arrays import Array
 from robot_dynamics.contact.surfaces import gap_and_normal
-from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.description.orientations import vector_of_pose
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.scene import SurfaceContact
@@ -62,7 +62,7 @@ def standing_start(scenario: Scenario, system: GraspSystem, joints: ArrayLike) -
             rises += ((-weight / one.material.stiffness - gaps) / cosines).tolist()
         there[:3, 3] += max(rises) * up
     q = system.positions(joints)
-    q[system.object_q] = [*there[:3, 3], *quaternion_of_rotation(there[:3, :3])]
+    q[system.object_q] = vector_of_pose(there)
     return q
 
 

@@ -94,17 +94,7 @@ class _Phases:
         self._held_law = held_law
         self._pose, self.places = scenario.object_pose, list[Array]()
         self.grippers = _grippers(scenario)
-        gravity = np.array(system.model.gravity)
-        self._weight = system.object_mass * gravity
-        self._supports = {
-            surface.name: Support(
-                pose_matrix(surface)[:3, 2],
-                np.array(surface.xyz),
-                np.array(surface.part.xyz),
-            )
-            for surface in scenario.cell.surfaces
-            if (surface.kind, surface.part.kind) == ("plane", "face")
-        }
+        self._weight = system.object_mass * np.array(system.model.gravity)
 
     def every(self) -> list[TaskPhase]:
         """Return all phases."""
@@ -115,9 +105,9 @@ class _Phases:
         while i < len(task):
             own = task[i].own
             if isinstance(own, GraspSettings):
-                end = next(j for j in range(i, len(task)) if task[j].name == "put_down") + 1
-                made += self._hold(own, task[i + 1 : end])
-                i = end
+                held = _held_phases(task[i + 1 :])
+                made += self._hold(own, held)
+                i += 1 + len(held)
                 continue
             if isinstance(own, MoveSettings):
                 made.append(self.move(own))
@@ -221,8 +211,8 @@ class _Phases:
         self, grasp: GraspSettings, task: Sequence[PhaseSettings]
     ) -> tuple[HybridLaw, HeldPlan]:
         """Return the law and the plan of the object in a grasp where it stands now."""
-        plan = plan_held(grasp, task, self._pose, self._supports, self._weight)
-        return self._held_law(_starting_at(self._scenario, self._pose, plan), self._system), plan
+        held, plan = _held_scenario(self._scenario, self._system, grasp, task, self._pose)
+        return self._held_law(held, self._system), plan
 
 
 def _grippers(scenario: Scenario) -> Grippers | None:
@@ -251,11 +241,53 @@ def gripper_arms(scenario: Scenario) -> tuple[str, ...]:
     return tuple(arm.name for arm in arms if arm.contact.kind == "rigid")
 
 
-def _starting_at(scenario: Scenario, pose: Array, plan: HeldPlan) -> Scenario:
-    """Return the scenario of a held object that follows a plan from a pose (7,) on."""
+def in_first_grasp(scenario: Scenario, system: GraspSystem) -> Scenario:
+    """Return the scenario of the object in the first grasp of a task, with its path as reference.
+
+    Without a grasp the object stays where it stands.
+
+    Args:
+        scenario: The scenario with the task.
+        system: Arms and object according to the model.
+
+    Raises:
+        RobotDynamicsError: If the path is refused.
+    """
+    for i, phase in enumerate(scenario.task):
+        if isinstance(phase.own, GraspSettings):
+            held = phase.own, _held_phases(scenario.task[i + 1 :])
+            break
+    else:
+        held = GraspSettings(), ()
+    return _held_scenario(scenario, system, *held, scenario.object_pose)[0]
+
+
+def _held_phases(task: Sequence[PhaseSettings]) -> Sequence[PhaseSettings]:
+    """Return the phases of a held object, until `put_down`; the grasp is before them."""
+    names = [phase.name for phase in task]
+    return task[: names.index("put_down") + 1]
+
+
+def _held_scenario(
+    scenario: Scenario,
+    system: GraspSystem,
+    grasp: GraspSettings,
+    phases: Sequence[PhaseSettings],
+    pose: Array,
+) -> tuple[Scenario, HeldPlan]:
+    """Return the scenario of an object that is held from a pose (7,) on, and its plan."""
+    supports = {
+        surface.name: Support(
+            pose_matrix(surface)[:3, 2], np.array(surface.xyz), np.array(surface.part.xyz)
+        )
+        for surface in scenario.cell.surfaces
+        if (surface.kind, surface.part.kind) == ("plane", "face")
+    }
+    weight = system.object_mass * np.array(system.model.gravity)
+    plan = plan_held(grasp, phases, pose, supports, weight)
     x, y, z = pose[:3].tolist()
     roll, pitch, yaw = Rotation.from_quat(pose[3:]).as_euler("xyz").tolist()
-    held = replace(scenario.cell.object, xyz=(x, y, z), rpy=(roll, pitch, yaw))
-    cell = replace(scenario.cell, object=held)
+    standing = replace(scenario.cell.object, xyz=(x, y, z), rpy=(roll, pitch, yaw))
+    cell = replace(scenario.cell, object=standing)
     plant = replace(scenario.plant, object_error=PoseSettings())  # of tasks alone
-    return replace(scenario, cell=cell, reference=plan.reference, task=(), plant=plant)
+    return replace(scenario, cell=cell, reference=plan.reference, task=(), plant=plant), plan

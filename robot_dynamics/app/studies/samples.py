@@ -25,7 +25,7 @@ from typing import Any, TextIO, TypeVar
 
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.description.diagnosis import DescriptionWarning
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, optional_package
 from robot_dynamics.threads import ONE_THREAD
 
 Item = TypeVar("Item")
@@ -450,15 +450,9 @@ def _cluster(address: str) -> Iterator[Executor]:
         OutputError: If Dask's client is not installed, or there is no scheduler.
         RobotDynamicsError: If the scheduler goes away.
     """
+    dask = optional_package("distributed", "studies on a cluster", "cluster", OutputError)
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise OutputError(
-            "--scheduler needs Dask, which is not installed; expected "
-            "`pip install 'robot_dynamics[cluster]'`."
-        ) from error
-    try:
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+        client = dask.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise OutputError(
             f"{address}: there is no scheduler of Dask ({error or 'no answer'}); expected one as "

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics.app.output_files import OutputError, whole_file
 from robot_dynamics.app.studies.study import StudyResult
+from robot_dynamics.errors import optional_package
 
 
 def require_parquet() -> Any:
@@ -20,15 +21,7 @@ def require_parquet() -> Any:
     Raises:
         OutputError: If it is missing; says how to install it.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise OutputError(
-            "tables of studies need pyarrow, which is not installed; "
-            "expected `pip install 'robot_dynamics[study]'`."
-        ) from error
-    return pyarrow
+    return optional_package("pyarrow.parquet", "tables of studies", "study", OutputError)
 
 
 def table_of(result: StudyResult) -> Any:

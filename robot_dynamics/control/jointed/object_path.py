@@ -18,7 +18,7 @@ from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
-from robot_dynamics.model import pose
+from robot_dynamics.model import pose_of
 from robot_dynamics.spatial import Rotation as Turn
 from robot_dynamics.spatial import Transform, Vector3
 
@@ -147,14 +147,9 @@ def _turned(R: Array, vectors: Array) -> Array:
     return np.asarray(np.einsum("nij,nj->ni", R, vectors))
 
 
-def _matrix(X: Transform) -> Array:
-    """Return the pose (4, 4) of the frame that X leads to."""
-    return pose([*X.r], np.array(X.E.rows, dtype=float).T)
-
-
 def _in_link(link: Transform, frame: Transform) -> Array:
     """Return the pose (4, 4) of a frame in a link; both are given in a body."""
-    return np.asarray(np.linalg.inv(_matrix(link)) @ _matrix(frame))
+    return np.asarray(np.linalg.inv(pose_of(link)) @ pose_of(frame))
 
 
 def _reference_pose(matrix: Array) -> Array:

@@ -20,6 +20,7 @@ from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import FORCE, Plan
+from robot_dynamics.control.rotation_path import distance_between
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.streamed.reach_check import ReachCheck
 from robot_dynamics.control.streamed.trajectory import (
@@ -28,7 +29,6 @@ from robot_dynamics.control.streamed.trajectory import (
     ObjectTrajectory,
     TrajectoryError,
     WithForces,
-    distance_between,
 )
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, Plan
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.streamed.curve import Points, hermite, points_of, powers, rows_of
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -205,9 +204,3 @@ class WithForces:
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return from when to when it has been at rest; only its end is known to be."""
         return [(self.duration, self.duration)] if settle_s == 0.0 else []
-
-
-def distance_between(row: Array, other: Array) -> tuple[float, float]:
-    """Return distance [m] and angle [rad] between the poses of two rows."""
-    turned = rotation_vector(product(row[POSE][3:], conjugate(other[POSE][3:])))
-    return float(np.linalg.norm(row[:3] - other[:3])), float(np.linalg.norm(turned))

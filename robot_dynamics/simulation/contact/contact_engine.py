@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array, Mask
-from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.description.orientations import matrix_of_pose, rotation_of_quaternion
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
-from robot_dynamics.simulation.contact.moreau_step import JointFriction
 from robot_dynamics.simulation.contact.observed_contacts import ObservedContacts
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
-from robot_dynamics.simulation.contact.rigid_steps import BRAKES
+from robot_dynamics.simulation.contact.rigid_steps import BRAKES, brake, set_friction
 from robot_dynamics.simulation.contact.stopped_steps import StoppedSteps
 from robot_dynamics.simulation.contact.time_stepping import TimeStepping
 from robot_dynamics.simulation.drives import drives_of
@@ -90,8 +88,7 @@ class ContactEngine(SceneEngine):
         self.scene, self._start, self._period = scene, np.asarray(start, dtype=float), period
         coulomb = settings.joint_friction == "coulomb"
         if like is None:
-            x, quaternion = np.split(self._start[scene.system.object_q], [3])
-            there = pose(x, rotation_of_quaternion(quaternion.tolist()))
+            there = matrix_of_pose(self._start[scene.system.object_q])
             require_independent(scene.environment_joints, there)
         self._shared: _SharedSteps
         self._shared = like._shared if like else _SharedSteps(scene, self._start, coulomb)
@@ -99,20 +96,8 @@ class ContactEngine(SceneEngine):
         self._left: tuple[Any, ...] | None = None  # the state, while another engine moves
         self.substeps = settings.contact_steps(period)
         self._h = period / self.substeps
-        drives = drives_of(scene.system, settings)
-        self._driven, self._damping = drives.v_index, drives.damping
-        steps = self._shared.stepping
-        self._friction = friction = JointFriction(
-            damping=scene.model.nv, coulomb=scene.model.nv, fading=steps.friction.fading
-        )
-        friction.damping[drives.v_index] = drives.damping
-        self._bound = list[float]()  # of joints that friction holds at rest
-        if coulomb:
-            rubbing = steps.terms.rubbing.values()
-            self._bound = [settings.friction_scale * bound for bound in rubbing]
-        else:
-            friction.coulomb[drives.v_index] = drives.friction
-            friction.fading = drives.friction_velocity
+        self._drives, self._settings = drives_of(scene.system, settings), settings
+        self._stuck: Mask = np.zeros(0, dtype=bool)  # arm joints
         self._passive_at = joint_places(scene.system.model, scene.system.passive_joint_names)
         self._forces = np.zeros(0)  # along all rows, means over the period
 
@@ -124,29 +109,19 @@ class ContactEngine(SceneEngine):
     @property
     def stepping(self) -> TimeStepping:
         """Takes the time steps."""
-        return self._entered().stepping
+        return self._steps.stepping
 
     @property
-    def _stopped_steps(self) -> StoppedSteps:
-        return self._entered().stopped
-
-    @property
-    def _now(self) -> ObservedContacts:
-        return self._entered().contacts
-
-    def _entered(self) -> _SharedSteps:
-        """Return the steps, with the numbers and the state of this engine."""
+    def _steps(self) -> _SharedSteps:
+        """The steps, with the numbers and the state of this engine."""
         shared = self._shared
         if shared.user is self:
             return shared
         if shared.user is not None:
             shared.user._left = shared.user.save()
         shared.user = self
-        friction, layout = shared.stepping.friction, shared.stepping.terms
-        friction.damping[:], friction.coulomb[:] = self._friction.damping, self._friction.coulomb
-        friction.fading = self._friction.fading
-        joints = slice(layout.closing, layout.closing + len(layout.rubbing))
-        shared.stepping.step.laws.bound[joints] = self._bound
+        set_friction(shared.stepping, self._drives, self._settings)
+        brake(shared.stepping, self._drives, self._stuck)
         self._numbers = shared.stopped.tune(self.scene.model, self._numbers)
         if self._left is not None:
             self.restore(self._left)
@@ -166,7 +141,7 @@ class ContactEngine(SceneEngine):
         """Return to the start, at rest."""
         self._return()
         self.stepping.require_shallow()
-        self._stopped_steps.begin()
+        self._steps.stopped.begin()
         self._forces = self._resting_forces.copy()
 
     def run(self, time: float, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
@@ -178,8 +153,8 @@ class ContactEngine(SceneEngine):
         steps, end = self.stepping, time + self._period
         try:
             force = joint_forces_of(self.robot, steps.q, wrenches or {})
-            force[self._driven] += torque
-            forces = self._stopped_steps.run(force, self._period, self.substeps)
+            force[self._drives.v_index] += torque
+            forces = self._steps.stopped.run(force, self._period, self.substeps)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
             raise self._lost(end) or grew_without_bound(end, error) from error
         if lost := self._lost(end):
@@ -195,30 +170,29 @@ class ContactEngine(SceneEngine):
             torque: Torques of the arm joints (na,), without delay.
         """
         na, force = len(self.scene.system.joint_names), np.zeros(self.scene.model.nv)
-        driven = self._driven[:na]
+        driven = self._drives.v_index[:na]
         force[driven] = finite_vector("torque", torque, na)
-        A, B = self._stopped_steps.linearize(force, self._period, self.substeps)
+        A, B = self._steps.stopped.linearize(force, self._period, self.substeps)
         return A, B[:, driven]
 
     def stick(self, joints: Mask) -> None:
         """Have these arm joints (na,) stuck; see `SticksJoints`."""
-        braked, at = np.where(joints, BRAKES, self._damping[: len(joints)]), self._driven
-        for friction in (self._friction, self.stepping.friction):
-            friction.damping[at[: len(joints)]] = braked
+        self._stuck = joints
+        brake(self.stepping, self._drives, joints)
 
     def grip(self, arm: int, closed: bool) -> bool:
         """Close or open the rigid grasp of an arm; see `Grips`."""
-        steps = self.stepping
-        apart = self._now.look(steps.q, steps.v).apart(arm)
+        steps, now = self.stepping, self._steps.contacts
+        apart = now.look(steps.q, steps.v).apart(arm)
         closed = closed and self.scene.contacts[arm].reaches(*apart)
-        steps.hold(self._now.rows(arm), closed=closed)
+        steps.hold(now.rows(arm), closed=closed)
         self.sensed()
         return closed
 
     def place(self, pose: Array, twist: Array) -> None:
         """Put the object elsewhere; see `PlacesObject`."""
-        steps, system = self.stepping, self.scene.system
-        grippers = [self._now.rows(arm) for arm in self.scene.grippers]
+        steps, now, system = self.stepping, self._steps.contacts, self.scene.system
+        grippers = [now.rows(arm) for arm in self.scene.grippers]
         if not all(steps.state.contacts.loose[rows].all() for rows in grippers):
             raise ArgumentError("a gripper holds the object, expected open ones to place it.")
         before, q, v = self.save(), steps.q.copy(), steps.v.copy()
@@ -226,7 +200,7 @@ class ContactEngine(SceneEngine):
         to_body = rotation_of_quaternion(pose[3:].tolist()).T
         v[system.object_v] = [*to_body @ twist[:3], *to_body @ twist[3:]]
         steps.start(q, v)
-        self._now.look(q, v)
+        now.look(q, v)
         for rows in grippers:
             steps.hold(rows, closed=False)
         try:
@@ -239,11 +213,11 @@ class ContactEngine(SceneEngine):
 
     def _return(self) -> None:
         """Return to the start; rigid grasps are open if they are apart there."""
-        self.stepping.start(self._start)
-        self._now.look(self._start, self.stepping.v)
+        steps, now = self.stepping, self._steps.contacts
+        steps.start(self._start)
+        now.look(self._start, steps.v)
         for arm in self.scene.grippers:
-            closed = max(self._now.apart(arm)) <= APART
-            self.stepping.hold(self._now.rows(arm), closed=closed)
+            steps.hold(now.rows(arm), closed=max(now.apart(arm)) <= APART)
 
     def _lost(self, end: float) -> SimulationError | None:
         """Return the error of a contact whose gap is not a number, if there is one."""
@@ -261,30 +235,30 @@ class ContactEngine(SceneEngine):
 
     def save(self) -> tuple[Any, ...]:
         """Return copies of the variables."""
-        return self._forces.copy(), self._stopped_steps.saved()
+        return self._forces.copy(), self._steps.stopped.saved()
 
     def restore(self, saved: Sequence[Any]) -> None:
         """Set the variables that `save` returned."""
-        steps = self._stopped_steps  # its state of the last turn comes first, and is replaced
+        steps = self._steps.stopped  # its state of the last turn comes first, and is replaced
         self._forces = saved[0].copy()
         steps.restore(saved[1])
         self.sensed()
 
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
-        system, steps = self.scene.system, self.stepping
-        self._now.look(steps.q, steps.v, steps.state.contacts)
-        self._wrenches = self._now.wrenches(self._forces)
+        system, steps, now = self.scene.system, self.stepping, self._steps.contacts
+        now.look(steps.q, steps.v, steps.state.contacts)
+        self._wrenches = now.wrenches(self._forces)
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
     def truth(self, torque: Array) -> Truth:
         """Return the true state, given the torque (na,) that was applied."""
-        steps, system = self.stepping, self.scene.system
+        steps, now = self.stepping, self._steps.contacts
         return Truth.of(
-            steps.q[system.object_q],
-            self._now.seen.twist.copy(),
+            steps.q[self.scene.system.object_q],
+            now.seen.twist.copy(),
             self.scene.grasp_map.internal_force(self._wrenches.ravel()),
-            (*self._now.openings(), steps.correction),
+            (*now.openings(), steps.correction),
             torque.copy(),
         )
 
@@ -295,7 +269,7 @@ class ContactEngine(SceneEngine):
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return a report of each contact: arms, points, hinges and lines."""
-        return self._now.reports(self._forces, self.stepping)
+        return self._steps.contacts.reports(self._forces, self.stepping)
 
     def books(self) -> EnergyBooks:
         """Return the energy balance since the start."""
@@ -330,4 +304,4 @@ class ContactEngine(SceneEngine):
         wrenches = (self.scene.grasp_map.distribution @ C[self.scene.system.object_v]).reshape(
             -1, 6
         )
-        return self._now.look(self._start, self.stepping.v).forces(wrenches)
+        return self._steps.contacts.look(self._start, self.stepping.v).forces(wrenches)

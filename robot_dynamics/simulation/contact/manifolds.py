@@ -36,7 +36,7 @@ from robot_dynamics.dynamics.kinematics import (
     body_velocities,
     joint_transforms,
 )
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, optional_package
 from robot_dynamics.model import WORLD, Model, pose, pose_of
 from robot_dynamics.wording import distance
 
@@ -482,16 +482,10 @@ def _numbers(values: Any) -> str:
 
 
 def _import_mujoco() -> Any:
-    advice = "pip install 'robot_dynamics[collision]'."
-    try:
-        import mujoco
-    except ImportError as error:
-        raise RobotDynamicsError(
-            f"contacts between shapes need the package mujoco: {advice}"
-        ) from error
+    mujoco = optional_package("mujoco", "contacts between shapes", "collision")
     if tuple(int(part) for part in mujoco.__version__.split(".")[:2]) < _OLDEST:
         raise RobotDynamicsError(
             f"contacts between shapes need MuJoCo 3.17 or newer, and this is "
-            f"{mujoco.__version__}: {advice}"
+            f"{mujoco.__version__}: pip install 'robot_dynamics[collision]'."
         )
     return mujoco

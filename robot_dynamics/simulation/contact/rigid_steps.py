@@ -22,6 +22,25 @@ from robot_dynamics.simulation.stops import Stops
 BRAKES = 1e20
 
 
+def set_friction(steps: TimeStepping, drives: DriveParameters, settings: PlantSettings) -> None:
+    """Give the joints of time steps the friction of drives."""
+    friction, layout, at = steps.friction, steps.terms, drives.v_index
+    friction.damping[at] = drives.damping
+    if settings.joint_friction == "coulomb":
+        rows = slice(layout.closing, layout.closing + len(layout.rubbing))
+        steps.step.laws.bound[rows] = [
+            settings.friction_scale * f for f in layout.rubbing.values()
+        ]
+    else:
+        friction.coulomb[at], friction.fading = drives.friction, drives.friction_velocity
+
+
+def brake(steps: TimeStepping, drives: DriveParameters, joints: Mask) -> None:
+    """Brake these of the first joints with drives (n,), and no others."""
+    at, damping = drives.v_index[: len(joints)], drives.damping[: len(joints)]
+    steps.friction.damping[at] = np.where(joints, BRAKES, damping)
+
+
 class RigidSteps:
     """Time steps with impulses of a mechanism whose grasps are loop joints.
 
@@ -46,8 +65,7 @@ class RigidSteps:
     ) -> None:
         coulomb = settings.joint_friction == "coulomb"
         self._period, self._count = period, settings.contact_steps(period)
-        self._loops, self._damping = model.constraint_count, drives.damping
-        self._driven, self._braked = drives.v_index, False
+        self._loops, self._drives, self._braked = model.constraint_count, drives, False
         # Steps that begin at a stop have all of them; others would only be slower.
         items = () if coulomb else stops.items
         self.stepping = TimeStepping(RobotScene(model, items), coulomb=coulomb)
@@ -55,19 +73,12 @@ class RigidSteps:
         stepping, layout = self.stepping, self.stepping.terms
         self._terms = layout.output()
         self._look = layout.bind_at(stepping.q, stepping.v, self._terms)
-        friction = stepping.friction
-        friction.damping[drives.v_index] = drives.damping
-        if coulomb:
-            self.stepping.step.laws.bound[self._loops :] *= settings.friction_scale
-        else:
-            friction.coulomb[drives.v_index] = drives.friction
-            friction.fading = drives.friction_velocity
+        set_friction(stepping, drives, settings)
 
     def brake(self, joints: Mask) -> None:
         """Brake these of the driven joints (n,), and no others."""
         self._braked = bool(joints.any())
-        braked = np.where(joints, BRAKES, self._damping[: len(joints)])
-        self.stepping.friction.damping[self._driven[: len(joints)]] = braked
+        brake(self.stepping, self._drives, joints)
 
     def run(self, end: float, force: Array) -> Array:
         """Advance by one control period; return the mean multipliers of the loops (n^c,).

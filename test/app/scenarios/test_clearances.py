@@ -9,7 +9,7 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.app.scenarios.cell import build_system
-from robot_dynamics.app.scenarios.clearances import Clearances
+from robot_dynamics.app.scenarios.clearances import Clearances, _levers
 from robot_dynamics.app.scenarios.scenario import load_scenario
 
 SCENARIO = load_scenario("pick_and_place")
@@ -52,6 +52,21 @@ def test_a_link_in_the_table_is_found(clearances):
     assert by == pytest.approx(-gaps[row], rel=0.01)
     assert "in the phase 'move'" in found.sentence
     assert clearances.first_too_close(way[:row], still(row), ["move"] * row) is None
+
+
+def test_a_joint_moves_its_tool_no_farther_than_its_lever():
+    """Per radian, by differences at random postures; the first joints move it nearly as far."""
+    system = build_system(SCENARIO)
+    levers = _levers(system)
+    robot = rd.load(rd.load_description("package://robot_dynamics/urdf/dual_arm.urdf"))
+    q, step = np.random.default_rng(0).uniform(-1.0, 1.0, size=(500, 14)), 1e-6
+    q[0] = 0.0
+    for j in range(7):
+        moved = q + step * np.eye(14)[j]
+        ends = [robot.pose("left_tool", at)[..., :3, 3] for at in (moved, q)]
+        ways = np.linalg.norm(ends[0] - ends[1], axis=-1) / step
+        assert ways.max() <= levers[j]
+        assert j > 1 or ways.max() > 0.8 * levers[j]
 
 
 def test_free_tools_keep_away_from_the_object(clearances):

@@ -105,7 +105,7 @@ def test_plants_that_share_their_steps_reach_stops_by_themselves():
     for _ in range(150):
         for each in (anew, shared, first, alone):
             each.step(torque)
-        stopped += [each.engine._stopped_steps.at_stop for each in (first, shared)]
+        stopped += [each.engine._steps.stopped.at_stop for each in (first, shared)]
     assert 0 < stopped[0] < stopped[1]
     assert shared.state_hash() == anew.state_hash() != first.state_hash() == alone.state_hash()
 

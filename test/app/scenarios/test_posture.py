@@ -5,6 +5,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from robot_dynamics.app.command_line.main import main
@@ -12,6 +13,7 @@ from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.posture import PostureError, find_posture, write_postures
 from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
+from robot_dynamics.app.scenarios.task import in_first_grasp
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 
@@ -103,6 +105,20 @@ def test_a_posture_in_a_comment_is_a_comment(tmp_path):
     written = file.read_text(encoding="utf-8")
     assert written.startswith(old)
     assert written.count("#") == text.count("#") + 1
+
+
+def test_postures_of_a_task_are_those_of_its_first_grasp():
+    """The path begins where the object stands, and leads to its place, lifted meanwhile."""
+    scenario = load_scenario("pick_and_place")
+    held = in_first_grasp(scenario, build_system(scenario))
+    assert (held.task, held.cell.arms) == ((), scenario.cell.arms)
+    rows = held.plan().rows(np.linspace(0.0, held.plan().duration, 50))
+    np.testing.assert_allclose(rows[0, :7], scenario.object_pose, atol=1e-9)
+    moves = [phase.own for phase in scenario.task if phase.name in ("lift", "carry")]
+    assert rows[:, 2].max() == pytest.approx(rows[0, 2] + moves[0].height_m)
+    way = sum(np.array(one.move) for one in moves[1].segments)
+    np.testing.assert_allclose(rows[-1, :2] - rows[0, :2], way[:2], atol=1e-9)
+    assert find_posture(scenario, starts=1).starts == (1, 1, 1)
 
 
 def test_any_posture_is_a_first_start():

@@ -14,7 +14,6 @@ from robot_dynamics.control.streamed.trajectory import (
     ObjectTrajectory,
     TrajectoryError,
     WithForces,
-    distance_between,
 )
 
 HERE = [0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 1.0]
@@ -116,13 +115,3 @@ def test_delays():
     assert early.rows([0.25])[0, 0] == 0.0
     assert early.duration == 1.5
     assert early.settled_intervals(0.0) == [(1.5, 1.5)]
-
-
-def test_distances():
-    """In metres and radians."""
-    row = np.zeros(19)
-    row[6] = 1.0
-    other = row.copy()
-    other[:3] = [0.3, 0.0, 0.4]
-    other[3:7] = [np.sin(0.1), 0.0, 0.0, np.cos(0.1)]
-    assert distance_between(row, other) == pytest.approx((0.5, 0.2))

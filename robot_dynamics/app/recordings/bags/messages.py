@@ -14,6 +14,7 @@ import numpy as np
 from robot_dynamics.app.recordings.recording import RecordingError
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.errors import optional_package
 
 
 def require_rosbags() -> Any:
@@ -22,16 +23,8 @@ def require_rosbags() -> Any:
     Raises:
         RecordingError: If it is missing; says how to install it.
     """
-    try:
-        import rosbags.highlevel
-        import rosbags.interfaces
-        import rosbags.rosbag2
-        import rosbags.typesys
-    except ImportError as error:
-        raise RecordingError(
-            "bags need rosbags, which is not installed; "
-            "expected `pip install 'robot_dynamics[bags]'`, or a recording as .npz."
-        ) from error
+    for part in ("highlevel", "interfaces", "rosbag2", "typesys"):
+        rosbags = optional_package(f"rosbags.{part}", "bags", "bags", RecordingError)
     return rosbags
 
 
