@@ -88,10 +88,17 @@ class FittedFriction:
     def variance(
         self, torque: Array, speeds: Array, guess: Array, noise: Noise, filters: Filters
     ) -> Array:
-        """Return the variance of the noise of torques (N, n).
+        """Return the variance of the noise of torques (N, n): the sum of `variances`."""
+        measured, unknown = self.variances(torque, speeds, guess, noise, filters)
+        return measured + unknown
 
-        In slow joints and saturated drives it is that of an unknown force of up to the friction
-        or the effort, which stays the same in the whole episode, as white noise with the same
+    def variances(
+        self, torque: Array, speeds: Array, guess: Array, noise: Noise, filters: Filters
+    ) -> tuple[Array, Array]:
+        """Return the variances of the measured torques and of unknown friction, each (N, n).
+
+        In saturated drives and slow joints they are those of an unknown force of up to the effort
+        or the friction, which stays the same in the whole episode, as white noise with the same
         effect on its mean.
 
         Args:
@@ -102,12 +109,16 @@ class FittedFriction:
             filters: Filters of the samples.
         """
         smooth = filters.differentiate(torque)[0]
-        found: Array = noise.torque**2 + (noise.torque_fraction * smooth) ** 2
         saturated = np.abs(smooth) > _SATURATED * self._limits
-        for size, where in ((guess, is_slow(speeds)), (self.effort, saturated)):
-            length = _episodes(where) / filters.stride
-            found += np.where(where, size**2 / 3.0 * length, 0.0) / filters.noise
-        return found
+        measured = noise.torque**2 + (noise.torque_fraction * smooth) ** 2
+        measured += _of_episodes(self.effort, saturated, filters)
+        return measured, _of_episodes(guess, is_slow(speeds), filters)
+
+
+def _of_episodes(size: Array, where: NDArray[np.bool_], filters: Filters) -> Array:
+    """Return the variance (N, n) of forces of up to a size (n,) that stay the same meanwhile."""
+    length = _episodes(where) / filters.stride
+    return np.where(where, size**2 / 3.0 * length, 0.0) / filters.noise
 
 
 def is_slow(speeds: Array) -> NDArray[np.bool_]:
