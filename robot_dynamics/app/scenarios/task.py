@@ -16,6 +16,8 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
+from robot_dynamics.control.reference import POSE, plan_reference
+from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.task.follow_phase import Follow
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
 from robot_dynamics.control.task.free_phases import (
@@ -71,6 +73,35 @@ def task_law(
     )  # fmt: skip
 
 
+def carried_object(scenario: Scenario, system: GraspSystem) -> tuple[int, Scenario]:
+    """Return the index of the first `carry` in a task, and the scenario of the object there.
+
+    The scenario has no task: the arms hold the object in the air, squeeze it and rest.
+
+    Args:
+        scenario: The scenario.
+        system: Its arms and object.
+
+    Raises:
+        ArgumentError: If the first grasp of the task has no `carry`.
+    """
+    task, names = scenario.task, [phase.name for phase in scenario.task]
+    first = names[: names.index("put_down")] if "put_down" in names else []
+    if "carry" not in first:
+        raise ArgumentError(
+            f"{scenario.name}: the first grasp of the task has no `carry`; expected one, in which "
+            "the arms can move the object."
+        )
+    at, carry = names.index("grasp"), names.index("carry")
+    grasp = task[at].own
+    assert isinstance(grasp, GraspSettings)
+    until, start = task[at + 1 : carry], scenario.object_pose
+    plan = plan_held(grasp, until, start, _supports(scenario), _weight(system))
+    path = plan_reference(ReferenceSettings(plan.reference.segments), start)
+    still = replace(plan, reference=ReferenceSettings(force=plan.reference.force))
+    return carry, _starting_at(scenario, path.row(path.duration)[POSE], still)
+
+
 class _Phases:
     """Makes the phases of a task in their order.
 
@@ -94,17 +125,7 @@ class _Phases:
         self._held_law = held_law
         self._pose, self.places = scenario.object_pose, list[Array]()
         self.grippers = _grippers(scenario)
-        gravity = np.array(system.model.gravity)
-        self._weight = system.object_mass * gravity
-        self._supports = {
-            surface.name: Support(
-                pose_matrix(surface)[:3, 2],
-                np.array(surface.xyz),
-                np.array(surface.part.xyz),
-            )
-            for surface in scenario.cell.surfaces
-            if (surface.kind, surface.part.kind) == ("plane", "face")
-        }
+        self._weight, self._supports = _weight(system), _supports(scenario)
 
     def every(self) -> list[TaskPhase]:
         """Return all phases."""
@@ -223,6 +244,22 @@ class _Phases:
         """Return the law and the plan of the object in a grasp where it stands now."""
         plan = plan_held(grasp, task, self._pose, self._supports, self._weight)
         return self._held_law(_starting_at(self._scenario, self._pose, plan), self._system), plan
+
+
+def _weight(system: GraspSystem) -> Array:
+    """Return the weight of the object (3,) [N]."""
+    return system.object_mass * np.array(system.model.gravity)
+
+
+def _supports(scenario: Scenario) -> dict[str, Support]:
+    """Return the planes on which a face of the object can stand, by the names of the surfaces."""
+    return {
+        surface.name: Support(
+            pose_matrix(surface)[:3, 2], np.array(surface.xyz), np.array(surface.part.xyz)
+        )
+        for surface in scenario.cell.surfaces
+        if (surface.kind, surface.part.kind) == ("plane", "face")
+    }
 
 
 def _grippers(scenario: Scenario) -> Grippers | None:
