@@ -52,7 +52,7 @@ class ArmDrives:
         joints: Names of the joints.
         fit: Fit of the torque constants, of viscous, Coulomb and low-speed friction, of the
             torques' offsets and of the delay.
-        told: Standard deviations (n,) that the motion leaves of constants of 1.
+        least_deviations: Standard deviations (n,) that the motion leaves of constants of 1.
         unexplained: Root mean square (n,) of the torque that moving joints need and the drives
             do not give: with constants of 1, and as identified [N m or N]; NaN of a joint that
             rests.
@@ -60,7 +60,7 @@ class ArmDrives:
 
     joints: tuple[str, ...]
     fit: Fit
-    told: Array
+    least_deviations: Array
     unexplained: tuple[Array, Array]
 
     @property
@@ -71,7 +71,7 @@ class ArmDrives:
         not tell them apart, although the fit of the smaller one is the sharper one.
         """
         k, deviations = self._of("torque constant")
-        return k, np.maximum(deviations, self.told)
+        return k, np.maximum(deviations, self.least_deviations)
 
     @property
     def coulomb(self) -> tuple[Array, Array]:
@@ -178,9 +178,10 @@ class DriveEquations:
         described[:n] = 1.0
         # As far as the motion shows whether constants are 1, with the residuals of the fit.
         least = fit_about(described, noisy=False)
-        told = least.deviations[:n] * max(fit.factor, 1.0) / max(least.factor, 1.0)
+        least_deviations = least.deviations[:n] * max(fit.factor, 1.0) / max(least.factor, 1.0)
         unexplained = [self._unexplained(pieces, one, filters.period) for one in (described, x)]
-        return ArmDrives(self._states.joints, fit, told, (unexplained[0], unexplained[1]))
+        parts = unexplained[0], unexplained[1]
+        return ArmDrives(self._states.joints, fit, least_deviations, parts)
 
     def _piece(self, motion: RecordedMotion, filters: Filters) -> _Piece:
         """Return the parts of the equations of a motion that do not depend on the unknowns."""
