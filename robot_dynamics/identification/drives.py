@@ -240,8 +240,10 @@ class DriveEquations:
         periods = x[-1] / period
         A = np.zeros((len(piece.q), n, len(self.names)))
         A[:, joint, joint] = _delayed(piece.u, periods)
-        A[:, :, n : 4 * n] = -self._states.friction.columns(piece.qd)
-        A[:, joint, 4 * n + joint] = -1.0
+        friction = self._states.friction.columns(piece.qd)
+        offset = n + friction.shape[2]
+        A[:, :, n:offset] = -friction
+        A[:, joint, offset + joint] = -1.0
         A[:, :, -1] = -x[:n] * _delayed(piece.slope, periods)
         return A
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction of joints and noise of their torques, in equations for identification.
 
-The friction of a joint is `v qd + c sign(qd) + l sign(qd) exp(-|qd| / 0.1)`: viscous, Coulomb and
-low-speed friction, which is negative where friction sets in smoothly. At rest it is unknown: as
+The friction of a joint is `v qd + (c + l exp(-|qd| / 0.1) + m exp(-|qd| / 0.03)) sign(qd)`:
+viscous, Coulomb and low-speed friction, which is negative where friction sets in smoothly. At rest it is unknown: as
 large as Coulomb friction, and the same as long as the joint rests.
 """
 
@@ -20,7 +20,9 @@ from robot_dynamics.identification.signals import Filters
 from robot_dynamics.model import Model
 
 _SLOW = 0.03  # speed [rad/s or m/s] below which the direction of friction is uncertain
-_STRIBECK = 0.1  # speed over which low-speed friction turns into Coulomb friction
+# Speeds over which low-speed friction turns into Coulomb friction: two tell Stribeck's curve and a
+# smooth onset, such as v / sqrt(v^2 + 0.05^2), to a hundredth of it.
+_ONSETS = (0.1, 0.03)
 _CHANGE = 0.5  # prior deviation of low-speed friction, over Coulomb friction
 _WIDE = 0.05  # prior deviation of friction, over the effort limit
 _LEAST = 0.01  # Coulomb friction that is assumed at least, over the effort limit
@@ -30,7 +32,7 @@ _USUAL_EFFORT = 100.0  # of drives without a limit [N m or N]
 
 
 class FittedFriction:
-    """Friction of joints, as unknowns: viscous (n), Coulomb (n), low-speed friction (n).
+    """Friction of joints, as unknowns: viscous (n), Coulomb (n), low-speed friction (2 n).
 
     Args:
         model: The model of the joints.
@@ -52,7 +54,7 @@ class FittedFriction:
         self.effort = np.where(np.isfinite(self._limits), self._limits, _USUAL_EFFORT)
         self.names = tuple(
             f"{kind} friction of {name}"
-            for kind in ("viscous", "Coulomb", "low-speed")
+            for kind in ("viscous", "Coulomb", *(f"low-speed ({one:g})" for one in _ONSETS))
             for name in joints
         )
 
@@ -65,24 +67,25 @@ class FittedFriction:
         return np.maximum(np.abs(found), _KEPT * guess)
 
     def prior(self, guess: Array) -> tuple[Array, Array]:
-        """Return estimates (3 n,) before the recording and their deviations.
+        """Return estimates (4 n,) before the recording and their deviations.
 
         Args:
             guess: Coulomb friction (n,) that is assumed.
         """
         wide = _WIDE * self.effort
-        mean = np.concatenate([self.damping, self.coulomb, np.zeros(len(wide))])
+        mean = np.concatenate([self.damping, self.coulomb, np.zeros(len(_ONSETS) * len(wide))])
         deviations = [np.maximum(wide, self.damping), np.maximum(wide, self.coulomb)]
-        return mean, np.concatenate([*deviations, _CHANGE * guess])
+        return mean, np.concatenate([*deviations, *[_CHANGE * guess] * len(_ONSETS)])
 
     def columns(self, speeds: Array) -> Array:
-        """Return the factors (N, n, 3 n) of the unknowns in the torques at speeds (N, n)."""
+        """Return the factors (N, n, 4 n) of the unknowns in the torques at speeds (N, n)."""
         n = speeds.shape[1]
         direction = np.where(is_slow(speeds), 0.0, np.sign(speeds))
-        found, joint = np.zeros((len(speeds), n, 3 * n)), np.arange(n)
+        found, joint = np.zeros((len(speeds), n, len(self.names))), np.arange(n)
         found[:, joint, joint] = speeds
         found[:, joint, n + joint] = direction
-        found[:, joint, 2 * n + joint] = direction * np.exp(-np.abs(speeds) / _STRIBECK)
+        for i, onset in enumerate(_ONSETS, start=2):
+            found[:, joint, i * n + joint] = direction * np.exp(-np.abs(speeds) / onset)
         return found
 
     def variance(
