@@ -3,8 +3,8 @@
 """Friction of joints and noise of their torques, in equations for identification.
 
 The friction of a joint is `v qd + (c + l exp(-|qd| / 0.1) + m exp(-|qd| / 0.03)) sign(qd)`:
-viscous, Coulomb and low-speed friction, which is negative where friction sets in smoothly. At rest it is unknown: as
-large as Coulomb friction, and the same as long as the joint rests.
+viscous, Coulomb and low-speed friction, which is negative where friction sets in smoothly. At rest
+it is unknown: as large as Coulomb friction, and the same as long as the joint rests.
 """
 
 from __future__ import annotations
