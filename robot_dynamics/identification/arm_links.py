@@ -107,7 +107,7 @@ class ArmLinks:
         """Return estimates (n,) and standard deviations (n,) of one value of each joint.
 
         Args:
-            kind: "viscous friction", "Coulomb friction", "low-speed friction", "torque offset".
+            kind: "viscous friction", "Coulomb friction", or "torque offset".
         """
         at = [self.fit.names.index(f"{kind} of {name}") for name in self.joints]
         return self.fit.values[at], self.fit.deviations[at]

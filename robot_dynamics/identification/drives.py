@@ -10,6 +10,11 @@ commands u, of which each acts a delay D later:
 The constant k of a joint is 1 if its drive gives the commanded torque, and negative if command and
 position have opposite signs. D is the time from a command to its effect in the measured positions:
 delays of command and of measurement act alike, and only their sum shows.
+
+Noise of the commands counts k times, beside that of ID. It would draw k to 0, the more the less
+torque a joint needs: commands of a light joint show friction and noise. The factor of k is
+therefore the part of the commands that ID and friction explain, in a Gauss-Newton iteration of
+weighted total least squares (Fuller, Measurement Error Models, 1987).
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from robot_dynamics.robot import Robot
 
 _CONSTANT, _DELAY_S = 2.0, 0.05  # prior deviations of torque constants and of the delay
 _OFFSET = 0.2  # prior deviation of the offset of a torque, over Coulomb friction
-_ROUNDS = 5  # of the Gauss-Newton iteration for the delay
+_ROUNDS = 20  # of the Gauss-Newton iteration for constants and delay
 _CONVERGED = 0.03  # of the deviations
 _LEAST_ROWS = 4  # instants
 # Speed at which a start has gone wrong, its error [rad/s], and half the time of its difference.
@@ -47,6 +52,7 @@ class ArmDrives:
         joints: Names of the joints.
         fit: Fit of the torque constants, of viscous, Coulomb and low-speed friction, of the
             torques' offsets and of the delay.
+        least_deviations: Standard deviations (n,) that the motion leaves of constants of 1.
         unexplained: Root mean square (n,) of the torque that moving joints need and the drives
             do not give: with constants of 1, and as identified [N m or N]; NaN of a joint that
             rests.
@@ -54,12 +60,18 @@ class ArmDrives:
 
     joints: tuple[str, ...]
     fit: Fit
+    least_deviations: Array
     unexplained: tuple[Array, Array]
 
     @property
     def constants(self) -> tuple[Array, Array]:
-        """Given over commanded torque (n,), and standard deviations (n,)."""
-        return self._of("torque constant")
+        """Given over commanded torque (n,), and standard deviations (n,).
+
+        Of a constant below 1 the deviation is at least that of a constant of 1: the motion may
+        not tell them apart, although the fit of the smaller one is the sharper one.
+        """
+        k, deviations = self._of("torque constant")
+        return k, np.maximum(deviations, self.least_deviations)
 
     @property
     def coulomb(self) -> tuple[Array, Array]:
@@ -143,9 +155,9 @@ class DriveEquations:
         wide = np.concatenate([np.full(n, _CONSTANT), deviations, _OFFSET * guess, [_DELAY_S]])
         filters = Filters(motions[0].period, self._cutoff)
         pieces = [self._piece(one, filters) for motion in motions for one in motion.pieces()]
-        x = prior
-        for _ in range(_ROUNDS):
-            rows = [self._rows(piece, x, guess, filters) for piece in pieces]
+
+        def fit_about(x: Array, *, noisy: bool) -> Fit:
+            rows = [self._rows(piece, x, guess, filters, noisy=noisy) for piece in pieces]
             A, y = (np.concatenate(parts) for parts in zip(*rows, strict=True))
             if len(y) < _LEAST_ROWS:
                 raise IdentificationError(
@@ -153,15 +165,23 @@ class DriveEquations:
                     f"1/{2 * self._cutoff:g} s; expected at least {_LEAST_ROWS} without gaps."
                 )
             freedom = np.full(len(y), float(n))
-            fit = solve(A, y, freedom, self.names, prior, wide, filters.correlation)
-            step, x = fit.values - x, fit.values
+            return solve(A, y, freedom, self.names, prior, wide, filters.correlation)
+
+        x = fit_about(prior, noisy=True).values
+        for _ in range(_ROUNDS):
             guess = friction.next_guess(guess, x[2 * n : 3 * n])
+            fit = fit_about(x, noisy=False)
+            step, x = fit.values - x, fit.values
             if (np.abs(step) < _CONVERGED * fit.deviations).all():
                 break
         described = x.copy()
         described[:n] = 1.0
+        # As far as the motion shows whether constants are 1, with the residuals of the fit.
+        least = fit_about(described, noisy=False)
+        least_deviations = least.deviations[:n] * max(fit.factor, 1.0) / max(least.factor, 1.0)
         unexplained = [self._unexplained(pieces, one, filters.period) for one in (described, x)]
-        return ArmDrives(self._states.joints, fit, (unexplained[0], unexplained[1]))
+        parts = unexplained[0], unexplained[1]
+        return ArmDrives(self._states.joints, fit, least_deviations, parts)
 
     def _piece(self, motion: RecordedMotion, filters: Filters) -> _Piece:
         """Return the parts of the equations of a motion that do not depend on the unknowns."""
@@ -188,15 +208,31 @@ class DriveEquations:
         return np.where(count > 0, np.sqrt(squares / np.maximum(count, 1)), np.nan)
 
     def _rows(
-        self, piece: _Piece, x: Array, guess: Array, filters: Filters
+        self, piece: _Piece, x: Array, guess: Array, filters: Filters, *, noisy: bool
     ) -> tuple[Array, Array]:
-        """Return low-passed whitened equations (M, n, u) and (M, n), linear about `x`."""
+        """Return low-passed whitened equations (M, n, u) and (M, n), linear about `x`.
+
+        The factors of the constants are the commands, if `noisy`, or the part of them that is
+        explained at `x`.
+        """
         A, states = self._factors(piece, x, filters.period), self._states
-        variance = states.friction.variance(piece.u, piece.qd, guess, states.noise, filters)
-        covariance = states.covariance(piece.q, variance, filters)
+        n = len(states.joints)
+        of_command, of_friction = states.friction.variances(
+            piece.u, piece.qd, guess, states.noise, filters
+        )
+        k = np.ones(n) if noisy else x[:n]
+        covariance = states.covariance(piece.q, k**2 * of_command + of_friction, filters)
         finite = [np.isfinite(one).all(axis=(1, 2)) for one in (covariance, A)]
         unknown = piece.unknown | ~finite[0] | ~finite[1]
-        return states.reduced(A, piece.needed + A[..., -1] * x[-1], covariance, unknown, filters)
+        y = piece.needed + A[..., -1] * x[-1]
+        if not noisy:
+            covariance[unknown], A[unknown], y[unknown] = np.eye(n), 0.0, 0.0
+            residual = y - A @ x
+            change = k * of_command * np.linalg.solve(covariance, residual[..., None])[..., 0]
+            joint = np.arange(n)
+            A[:, joint, joint] += change
+            y += k * change
+        return states.reduced(A, y, covariance, unknown, filters)
 
     def _factors(self, piece: _Piece, x: Array, period: float) -> Array:
         """Return the factors (N, n, u) of the unknowns in the needed torques at `x`."""
@@ -204,8 +240,10 @@ class DriveEquations:
         periods = x[-1] / period
         A = np.zeros((len(piece.q), n, len(self.names)))
         A[:, joint, joint] = _delayed(piece.u, periods)
-        A[:, :, n : 4 * n] = -self._states.friction.columns(piece.qd)
-        A[:, joint, 4 * n + joint] = -1.0
+        friction = self._states.friction.columns(piece.qd)
+        offset = n + friction.shape[2]
+        A[:, :, n:offset] = -friction
+        A[:, joint, offset + joint] = -1.0
         A[:, :, -1] = -x[:n] * _delayed(piece.slope, periods)
         return A
 

@@ -104,6 +104,7 @@ class HeldObject:
         E = np.vstack([np.eye(6 * (k - 1)), np.tile(-np.eye(6), k - 1)])
         self._internal = E.reshape(k, 6, 6 * (k - 1))
         self._na, self._k = na, k
+        self._gains = PER_BODY + len(self._friction.names)  # index of the first drive's error
 
     def identify(self, motions: list[RecordedMotion]) -> Payload:
         """Return the payload that explains recorded motions.
@@ -231,7 +232,7 @@ class HeldObject:
         y, variance = self._measurements(motion, filters, friction, speeds)
         if self._noise.torque_gain > 0.0:
             joint = np.arange(self._na)
-            A[:, joint, PER_BODY + 3 * self._na + joint] = -y[:, joint]
+            A[:, joint, self._gains + joint] = -y[:, joint]
         y -= known
         used = np.isfinite(variance).any(axis=0)
         A, B, D, y, variance = A[:, used], B[:, used], D[:, used], y[:, used], variance[:, used]
@@ -276,10 +277,10 @@ class HeldObject:
             B[:, own], B[:, of_wrench] = Jt @ F, F
             D[:, own, own] += Jt @ inertia @ tool.J
             D[:, of_wrench, own] = inertia @ tool.J
-            at = PER_BODY + 4 * na + 6 * i
+            at = self._gains + na + 6 * i
             A[:, of_wrench, at : at + 6] = np.eye(6)
             known[:, of_wrench] = tool.Y @ self._sensor_tools[i]
-        A[:, :na, PER_BODY : PER_BODY + 3 * na] = self._friction.columns(qd[:, index])
+        A[:, :na, PER_BODY : self._gains] = self._friction.columns(qd[:, index])
         return A, B, D, known
 
     def _measurements(

@@ -16,6 +16,7 @@ from robot_dynamics.app.recordings.recording import Recording
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.dynamics.inertial_parameters import is_physical
 from robot_dynamics.identification.arm_links import ArmEquations
+from robot_dynamics.identification.fitted_friction import FittedFriction
 from robot_dynamics.identification.motion import Noise, RecordedMotion
 from robot_dynamics.identification.signals import Filters, IdentificationError
 
@@ -85,7 +86,7 @@ def test_base_parameters_are_found_within_their_deviations(equations, found):
     """Combinations of links and rotors, friction and offsets are within four deviations."""
     count = len(equations.base.independent)
     true = np.concatenate(
-        [equations.base.matrix @ true_standard(), VISCOUS, COULOMB, [0.0, 0.0], OFFSET]
+        [equations.base.matrix @ true_standard(), VISCOUS, COULOMB, np.zeros(4), OFFSET]
     )
     scores = (found.fit.values - true) / found.fit.deviations
     assert np.abs(scores).max() < 4.0
@@ -96,6 +97,17 @@ def test_base_parameters_are_found_within_their_deviations(equations, found):
     before, after, consistent = found.held_out
     assert after < 1.3 < 10.0 < before
     assert consistent == pytest.approx(after, rel=0.05)
+
+
+@pytest.mark.parametrize(("speed", "most"), [(0.02, 0.03), (0.05, 0.003), (0.1, 0.03)])
+def test_friction_that_sets_in_smoothly_is_explained(speed, most):
+    """As simulated drives have it, v / sqrt(v^2 + v0^2), where joints are not slow."""
+    friction = FittedFriction(rd.load(ARM).model, JOINTS)
+    v = np.linspace(0.031, 0.8, 400)
+    columns = friction.columns(np.tile(v[:, None], 2))[:, 0, ::2]
+    smooth = v / np.sqrt(v**2 + speed**2)
+    x = np.linalg.lstsq(columns, smooth, rcond=None)[0]
+    assert np.abs(columns @ x - smooth).max() < most
 
 
 def test_full_parameters_are_of_bodies_of_positive_mass(equations, found):

@@ -91,6 +91,40 @@ def test_deviations_of_drives_hold(arm, equations):
     assert np.mean(sizes < 1.96) > 0.86
 
 
+def light(share):
+    """Return an arm whose elbow moves a share of the described link."""
+    mass = '<mass value="2"/>'
+    inertia = 'ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.004"'
+    assert mass in ARM
+    assert inertia in ARM
+    xx, zz = 0.02 * share, 0.004 * share
+    less = f'ixx="{xx}" ixy="0" ixz="0" iyy="{xx}" iyz="0" izz="{zz}"'
+    return rd.load(ARM.replace(mass, f'<mass value="{2.0 * share}"/>').replace(inertia, less))
+
+
+@pytest.mark.parametrize("constant", [1.0, -1.0])
+def test_noise_does_not_draw_the_constant_of_a_light_joint_to_zero(constant):
+    """Noise of commands is no part of the torque: least squares on them would find 0.7 +- 0.08."""
+    arm = light(0.02)
+    equations = DriveEquations(arm, JOINTS, Noise(), 5.0, PERIOD)
+    found = [equations.identify([motion(arm, (1.0, constant), seed=i)]) for i in range(6)]
+    k, deviations = np.array([one.constants for one in found])[:, :, 1].T
+    assert np.mean(k) == pytest.approx(constant, abs=0.15)  # three standard errors
+    assert (np.abs(k - constant) < 3.0 * deviations).all()
+    assert 0.08 < deviations.min() < deviations.max() < 0.2
+
+
+@pytest.mark.parametrize("seed", [12, 21])
+def test_a_small_constant_is_as_uncertain_as_a_larger_one(seed):
+    """Nothing but friction and noise shows; the fit alone is sure that the constant is not 1."""
+    arm = light(0.002)
+    found = DriveEquations(arm, JOINTS, Noise(), 5.0, PERIOD).identify([motion(arm, seed=seed)])
+    k, deviations = found.constants
+    assert abs(k[1] - 1.0) > 5.0 * found.fit.deviations[1]
+    assert abs(k[1] - 1.0) < 3.0 * deviations[1]
+    assert deviations[0] < 0.01
+
+
 def test_an_error_of_three_percent_is_seen(arm, equations):
     """A torque constant that is 3 % off differs from 1 by more than three deviations."""
     found = equations.identify([motion(arm, (1.03, 1.0))])

@@ -11,6 +11,7 @@ from robot_dynamics.app.identification.excitation import excite
 from robot_dynamics.app.identification.payload_excitation import excite_payload
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.task import carried_object
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.task.free_arms import JointMove
 from robot_dynamics.errors import ArgumentError, UnknownNameError
@@ -124,7 +125,6 @@ def test_a_motion_of_the_object_is_as_long_as_needed(carried_around):
 @pytest.mark.parametrize(
     ("scenario", "reason"),
     [
-        ("pick_and_place", "has a task"),
         ("wipe", "has the surface 'wall'"),
         ("tray", "by a soft_finger contact"),
     ],
@@ -133,6 +133,25 @@ def test_objects_that_are_not_held_rigidly_are_refused(scenario, reason):
     """In one sentence that says what is expected."""
     with pytest.raises(ArgumentError, match=f"{reason}.*; expected arms that hold one object"):
         excite_payload(scenario)
+
+
+def test_the_object_of_a_task_is_moved_where_its_carry_begins():
+    """In the air, squeezed as by the task, and without a motion of its own."""
+    scenario = rd.load_scenario("pick_and_place")
+    carry, held = carried_object(scenario, build_system(scenario))
+    assert scenario.task[carry].name == "carry"
+    lifted = np.array(scenario.object_pose)
+    lifted[2] += 0.1  # task.lift.height_m
+    np.testing.assert_allclose(held.object_pose, lifted, atol=1e-9)
+    assert held.task == held.reference.segments == held.reference.touches == ()
+    assert [step.squeeze_n for step in held.reference.force] == [80.0]
+
+
+def test_a_task_without_a_carry_is_refused():
+    """There is no phase for the motion."""
+    moves = rd.load_scenario("pick_and_place", ["task=[{move: {to: home}}]"])
+    with pytest.raises(ArgumentError, match="the first grasp of the task has no `carry`"):
+        excite_payload(moves)
 
 
 def test_arms_too_weak_for_any_move_are_told_so():
@@ -160,6 +179,24 @@ def test_the_planned_motion_identifies_the_payload(tmp_path):
     assert deviations[1:4].max() < 2e-3
     ratio = np.median(deviations / planned.deviations)
     assert 0.5 < ratio < 2.0
+
+
+@pytest.mark.slow
+def test_a_task_carries_the_object_along_the_planned_motion(tmp_path):
+    """Then along its own segments; palms hold a box that is 10 % too heavy."""
+    planned = excite_payload("pick_and_place", longest_s=0.1)
+    place = planned.write_scenario(tmp_path / "motion.yaml", "pick_and_place")
+    given, scenario = rd.load_scenario("pick_and_place"), rd.load_scenario(place)
+    segments = scenario.task[planned.carry].own.segments
+    assert segments == planned.segments + given.task[planned.carry].own.segments
+    noise = ("position=1.0e-4", "force=0.3", "moment=0.02")
+    changes = ["plant.object_mass_scale=1.1", *(f"plant.sensors.{one}" for one in noise)]
+    run = rd.simulate(rd.load_scenario(place, changes))
+    assert run.ok, run.failures
+    values, deviations = rd.identify(run.recording, "pick_and_place").payload.summary
+    assert (np.abs(values[:4] - [5.5, 0, 0, 0]) < 4.0 * deviations[:4]).all()
+    ratio = np.median(deviations[:4] / planned.deviations[:4])
+    assert 0.3 < ratio < 2.0  # lift and descent tell something too
 
 
 @pytest.mark.slow

@@ -137,6 +137,19 @@ GOOD = {
         f"Pandas {seed}": ("pick_and_place_panda", *NOISE, f"plant.seed={seed}")
         for seed in range(10)
     },
+    # Not looked at when limits and estimates were chosen.
+    **{
+        f"ours {seed}": (
+            "pick_and_place",
+            *NOISE,
+            *(TOOLS if seed % 2 else ()),
+            f"plant.seed={seed}",
+            f"plant.friction_scale={0.4 + 0.3 * (seed - 10):.1f}",
+            f"plant.damping_scale={0.5 + 0.1 * (seed - 10):.1f}",
+        )
+        for seed in range(10, 20)
+    },
+    **{f"UR5 {seed}": ("two_ur5", *NOISE, f"plant.seed={seed}") for seed in range(5)},
 }
 
 

@@ -17,10 +17,10 @@ def add_excite(commands: Any) -> None:
         "excite",
         help="plan a motion by which an arm or the held object is identified",
         description="Plan moves of one free arm that make its links and friction observable, or "
-        "moves of the object that the arms hold rigidly, which make its mass, centre and inertia "
-        "observable: within the limits of positions, velocities and torques and without "
-        "collisions. Writes a scenario whose task or reference are the moves; `identify --what "
-        "arms` or `--what payload` takes its recording.",
+        "moves of the object that the arms hold rigidly or in the `carry` of a task, which make "
+        "its mass, centre and inertia observable: within the limits of positions, velocities and "
+        "torques and without collisions. Writes a scenario whose task, reference or `carry` has "
+        "the moves; `identify --what arms` or `--what payload` takes its recording.",
     )
     parser.add_argument("scenario", metavar="SCENARIO", help="the scenario of the cell")
     subject = parser.add_mutually_exclusive_group(required=True)

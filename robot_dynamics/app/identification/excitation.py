@@ -190,7 +190,7 @@ class _ArmPlanner(MovePlanner):
         self._all = scenario.home
         self._home = self._q = self._all[self._own]
         margin = safety.position_margin
-        nuisance = ("low-speed friction", "torque offset")
+        nuisance = ("low-speed", "torque offset")
         super().__init__(
             self._scenario.name,
             f"arm {arm!r}",

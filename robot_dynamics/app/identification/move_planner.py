@@ -187,14 +187,15 @@ class FreeWay:
         q = np.vstack([self._home, q])  # pairs that are close at home do not count
         return self._is_free(q, np.tile(self._pose, (len(q), 1)), ["move"] * len(q))
 
-    def with_object(self, q: Array, poses: Array) -> bool:
+    def with_object(self, q: Array, poses: Array, phases: Sequence[str]) -> bool:
         """Return whether arms and the object that they hold keep all distances.
 
         Args:
             q: Positions of the arm joints (N, na), from the start on.
             poses: Poses of the object (N, 7).
+            phases: Phases of the task (N,); empty without one.
         """
-        return self._is_free(q, poses, ())
+        return self._is_free(q, poses, phases)
 
     def _is_free(self, q: Array, poses: Array, phases: Sequence[str]) -> bool:
         if self._proximity.first_too_close(q, poses) is not None:

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions of an object that arms hold, which make its mass, centre and inertia observable.
 
-The moves are segments of a reference; see `move_planner`. The arms' motion follows from the
-control law, and each move must pass the law's check of the path.
+The moves are segments of a reference, or of the first `carry` of a task; see `move_planner`. The
+arms' motion follows from the control law, and each move must pass the law's check of the path.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import yaml
 
 from robot_dynamics.app.identification.corrected_scenario import write_corrected
 from robot_dynamics.app.identification.identify import CUTOFF
@@ -26,9 +28,10 @@ from robot_dynamics.app.identification.move_planner import (
     require_wanted,
     without_thresholds,
 )
-from robot_dynamics.app.scenarios.cell import build_system, pose_matrix
-from robot_dynamics.app.scenarios.laws import make_law
+from robot_dynamics.app.scenarios.cell import build_system, pose_matrix, surface_rows
+from robot_dynamics.app.scenarios.laws import hybrid_law, make_law
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
+from robot_dynamics.app.scenarios.task import carried_object
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
@@ -66,6 +69,7 @@ class PayloadExcitation:
         scenario: The scenario of the cell.
         use: Measurements that are expected.
         segments: The motion, which ends where it begins.
+        carry: Index of the phase of the task that begins with it; None without a task.
         deviations: Standard deviations that a recording is expected to leave: of mass, centre (3)
             and inertia about it (6) [kg, m, kg m^2].
         shares: The same of the parameters of the object in its frame (10,), over those before.
@@ -75,6 +79,7 @@ class PayloadExcitation:
     scenario: Scenario
     use: Source
     segments: tuple[SegmentSettings, ...]
+    carry: int | None
     deviations: Array
     shares: Array
     wanted: float
@@ -99,15 +104,19 @@ class PayloadExcitation:
         ]
 
     def write_scenario(self, place: str | Path, base: str | Path | None) -> Path:
-        """Write a scenario whose reference is the motion.
+        """Write a scenario whose reference is the motion, or whose `carry` begins with it.
 
         Args:
             place: The scenario file.
             base: File or name of the scenario, which the new one extends; None to write all of
                 it.
         """
-        changes: dict[str, Any] = {"reference.segments": [_entry(one) for one in self.segments]}
-        if self.scenario.reference.force:
+        entries = [_entry(one) for one in self.segments]
+        changes: dict[str, Any] = {"reference.segments": entries}
+        if self.carry is not None:
+            phase = yaml.safe_load(self.scenario.text())["task"][self.carry]
+            changes = {f"task.{self.carry}.carry.segments": entries + phase["carry"]["segments"]}
+        elif self.scenario.reference.force:
             changes["reference.force"] = []
         header = "Motion of the object to be identified, by `robot_dynamics excite`."
         changes |= without_thresholds(self.scenario)
@@ -153,19 +162,18 @@ def excite_payload(
         raise UnknownNameError("use", use, get_args(Source))
     require_wanted(share, longest_s)
     scenario = load_scenario(scenario)
-    _require_held(scenario)
+    if not scenario.task:
+        _require_held(scenario)
     planner = _PayloadPlanner(scenario, use, noise or Noise(), seed)
     planner.add_moves(share, longest_s)
     return planner.result(share)
 
 
 def _require_held(scenario: Scenario) -> None:
-    """Refuse scenarios whose arms do not hold one object rigidly and in the air."""
+    """Refuse references of arms that do not hold one object rigidly and in the air."""
     expected = "expected arms that hold one object rigidly from the start, by a reference"
     cell = scenario.cell
-    if scenario.task:
-        found = "has a task"
-    elif not scenario.control.law_facts.holds_object:
+    if not scenario.control.law_facts.holds_object:
         found = f"has the law {scenario.control.base_law!r}, which holds no object"
     elif cell.surfaces:
         found = f"has the surface {cell.surfaces[0].name!r}"
@@ -187,8 +195,16 @@ class _PayloadPlanner(MovePlanner):
         system = build_system(scenario)
         self._system, self._terms = system, quick_constraint_terms(system.model)
         self._free = FreeWay(scenario, system)
+        self._carry: int | None = None
+        self._reference = ReferenceSettings(time_law=scenario.reference.time_law)
+        self._rows: Mapping[str, slice] = {}
+        if scenario.task:
+            self._carry, scenario = carried_object(scenario, system)
+            self._reference, self._rows = scenario.reference, surface_rows(scenario.cell)
         effort = EFFORT * scenario.safety.effort_fraction
-        law = make_law(scenario.changed([f"safety.effort_fraction={effort}"]), system)
+        weaker = scenario.changed([f"safety.effort_fraction={effort}"])
+        of_task = self._carry is not None
+        law = hybrid_law(weaker, system, squeezed=True) if of_task else make_law(weaker, system)
         assert isinstance(law, HybridLaw)
         self._law = law
         # Samples of the plan are further apart than those of a recording.
@@ -236,7 +252,13 @@ class _PayloadPlanner(MovePlanner):
             self._equations.prior, covariance[:PER_BODY, :PER_BODY]
         )
         return PayloadExcitation(
-            self._scenario, self._use, tuple(self._whole[0]), deviations, self.shares, wanted
+            self._scenario,
+            self._use,
+            tuple(self._whole[0]),
+            self._carry,
+            deviations,
+            self.shares,
+            wanted,
         )
 
     def _candidate(self) -> tuple[Array, float]:
@@ -292,13 +314,18 @@ class _PayloadPlanner(MovePlanner):
         except PreflightError:
             return None
         poses = self._planned(segments, self._start).rows(out.times)[:, POSE]
-        return (segments, out) if self._free.with_object(out.q, poses) else None
+        phases = () if self._carry is None else ["carry"] * len(poses)
+        return (segments, out) if self._free.with_object(out.q, poses, phases) else None
 
     def _planned(self, segments: list[SegmentSettings], pose: Array) -> HybridReference:
         """Return the plan of segments that begin at a pose (7,)."""
-        law = self._scenario.reference.time_law
-        settings = ReferenceSettings(segments=tuple(segments), time_law=law)
-        return plan_hybrid_reference(settings, pose, self._law.distribution.names, {})
+        return plan_hybrid_reference(
+            replace(self._reference, segments=tuple(segments)),
+            pose,
+            self._law.distribution.names,
+            self._rows,
+            held_by_squeeze=self._carry is not None,
+        )
 
     def _rolled_out(self, segments: list[SegmentSettings], pose: Array, q: Array) -> Rollout:
         """Return the arms' motion along segments from a pose (7,), with the arms at `q` (na,).

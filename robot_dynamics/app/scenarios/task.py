@@ -16,6 +16,8 @@ from robot_dynamics.app.scenarios.scenario import Scenario
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
+from robot_dynamics.control.reference import POSE, plan_reference
+from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.task.follow_phase import Follow
 from robot_dynamics.control.task.free_arms import FreeArms, Lines
 from robot_dynamics.control.task.free_phases import (
@@ -69,6 +71,35 @@ def task_law(
         scenario.control, scenario.safety, arms, made, phases.law, scenario.home,
         scenario.object_pose, phases.places, phases.grippers,
     )  # fmt: skip
+
+
+def carried_object(scenario: Scenario, system: GraspSystem) -> tuple[int, Scenario]:
+    """Return the index of the first `carry` in a task, and the scenario of the object there.
+
+    The scenario has no task: the arms hold the object in the air, squeeze it and rest.
+
+    Args:
+        scenario: The scenario.
+        system: Its arms and object.
+
+    Raises:
+        ArgumentError: If the first grasp of the task has no `carry`.
+    """
+    task, names = scenario.task, [phase.name for phase in scenario.task]
+    first = names[: names.index("put_down")] if "put_down" in names else []
+    if "carry" not in first:
+        raise ArgumentError(
+            f"{scenario.name}: the first grasp of the task has no `carry`; expected one, in which "
+            "the arms can move the object."
+        )
+    at, carry = names.index("grasp"), names.index("carry")
+    grasp = task[at].own
+    assert isinstance(grasp, GraspSettings)
+    start = scenario.object_pose
+    reference = _held_scenario(scenario, system, grasp, task[at + 1 : carry], start)[1].reference
+    path = plan_reference(ReferenceSettings(reference.segments), start)
+    still = ReferenceSettings(force=reference.force)
+    return carry, _starting_at(scenario, path.row(path.duration)[POSE], still)
 
 
 class _Phases:
@@ -285,9 +316,14 @@ def _held_scenario(
     }
     weight = system.object_mass * np.array(system.model.gravity)
     plan = plan_held(grasp, phases, pose, supports, weight)
+    return _starting_at(scenario, pose, plan.reference), plan
+
+
+def _starting_at(scenario: Scenario, pose: Array, reference: ReferenceSettings) -> Scenario:
+    """Return the scenario of a held object that follows a reference from a pose (7,) on."""
     x, y, z = pose[:3].tolist()
     roll, pitch, yaw = Rotation.from_quat(pose[3:]).as_euler("xyz").tolist()
     standing = replace(scenario.cell.object, xyz=(x, y, z), rpy=(roll, pitch, yaw))
     cell = replace(scenario.cell, object=standing)
     plant = replace(scenario.plant, object_error=PoseSettings())  # of tasks alone
-    return replace(scenario, cell=cell, reference=plan.reference, task=(), plant=plant), plan
+    return replace(scenario, cell=cell, reference=reference, task=(), plant=plant)
