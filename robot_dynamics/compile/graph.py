@@ -101,7 +101,7 @@ class Graph:
 
     def constant(self, value: float) -> Symbol:
         """Return the node of a constant."""
-        return self.node(CONSTANT, value, None, (CONSTANT, value))
+        return self.node(CONSTANT, value, None, (CONSTANT, value, None))
 
     def input(self, port: int, element: int) -> Symbol:
         """Return the node of one element of an input."""
@@ -109,11 +109,11 @@ class Graph:
 
     def parameter(self, element: int) -> Symbol:
         """Return the node of one element of the parameter block."""
-        return self.node(PARAMETER, element, None, (PARAMETER, element))
+        return self.node(PARAMETER, element, None, (PARAMETER, element, None))
 
     def unary(self, operation: int, operand: Symbol) -> Symbol:
         """Return the node of an operation on one operand."""
-        return self.node(operation, operand, None, (operation, operand.index))
+        return self.node(operation, operand, None, (operation, operand.index, None))
 
     def binary(self, operation: int, left: Symbol, right: Symbol) -> Symbol:
         """Return the node of an operation on two operands in this order."""
@@ -121,7 +121,7 @@ class Graph:
 
     def call(self, program: Any, arguments: tuple[Symbol, ...]) -> Symbol:
         """Return the node of a call of another program."""
-        key = (CALL, id(program), *[argument.index for argument in arguments])
+        key = (CALL, program, tuple([argument.index for argument in arguments]))
         return self.node(CALL, program, arguments, key)
 
     def result(self, call: Symbol, slot: int) -> Symbol:
