@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 from robot_dynamics.compile.graph import BINARY, CALL, CONSTANT, INPUT, PARAMETER, RESULT, UNARY
 from robot_dynamics.compile.ports import Ports
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.simplification import Node
-
-Whole = NDArray[np.int64]
+from robot_dynamics.compile.simplification import Columns, Node, Whole
 
 # Number of operations of a piece with one turn. LLVM's time for a function grows faster than its
 # length, and is proportional to it below about a thousand.
@@ -94,7 +92,7 @@ class Pieces(NamedTuple):
 
 def without_calls(program: Program) -> Program:
     """Return the same program with the operations of those that it calls in the place of calls."""
-    if all(node.operation != CALL for node in program.nodes):
+    if not program.called:
         return program
     nodes: list[Node] = []
     known: dict[Node, int] = {}
@@ -150,30 +148,26 @@ class _Finder:
     def __init__(self, program: Program) -> None:
         self.program = program
         nodes = program.nodes
-        kinds, lefts, rights = (
-            zip(*((int(n[0]), n[1], n[2]) for n in nodes), strict=True) if nodes else ((), (), ())
-        )
-        self.kinds = np.array(kinds, dtype=np.int64)
+        columns = Columns.of(nodes)
+        self.kinds = columns.operation
         leaf = np.isin(self.kinds, (CONSTANT, INPUT, PARAMETER))
         self.where = np.flatnonzero(~leaf)
         self.position = np.full(len(nodes), -1, dtype=np.int64)
         self.position[self.where] = np.arange(len(self.where))
         # Operands as nodes, -1 for none: shape (operations, 2).
-        self.operands = np.array(
-            [(lefts[i], -1 if rights[i] is None else rights[i]) for i in self.where.tolist()],
-            dtype=np.int64,
-        ).reshape(-1, 2)
+        self.operands = np.stack([columns.left, columns.right], axis=1)[self.where]
         # Memory of every node, and its place there; places of values are set when the kept ones
         # are known, places of constants when the loops that read them are known.
         self.memory = np.zeros(len(nodes), dtype=np.int64)
         self.place = np.zeros(len(nodes), dtype=np.int64)
         for i in np.flatnonzero(leaf).tolist():
-            if kinds[i] == CONSTANT:
+            kind, left, right = nodes[i]
+            if kind == CONSTANT:
                 self.memory[i] = CONSTANTS
-            elif kinds[i] == PARAMETER:
-                self.memory[i], self.place[i] = PARAMETERS, lefts[i]
+            elif kind == PARAMETER:
+                self.memory[i], self.place[i] = PARAMETERS, left
             else:
-                self.memory[i], self.place[i] = PORTS + lefts[i], rights[i]
+                self.memory[i], self.place[i] = PORTS + left, right
         self.targets = self._targets()
         self.constants: list[float] = []
         self.signature = self._signatures()

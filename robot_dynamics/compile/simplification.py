@@ -51,6 +51,10 @@ class Node(NamedTuple):
     right: Any
 
 
+#: Contents of a node, as a plain tuple.
+Key = tuple[int, Any, Any]
+
+
 def operands(node: Node) -> tuple[int, ...]:
     """Return the indices of the nodes that a node uses."""
     operation, left, right = node
@@ -89,7 +93,7 @@ def simplify(
 
 
 def drop_unused(
-    nodes: Sequence[Node], results: list[int | float]
+    nodes: Sequence[Key], results: list[int | float]
 ) -> tuple[tuple[Node, ...], tuple[int | float, ...]]:
     """Return the nodes that results need, renumbered."""
     return _needed_nodes(nodes, Columns.of(nodes), results, np.arange(len(nodes)))
@@ -111,7 +115,7 @@ class Columns(NamedTuple):
     calls: dict[int, tuple[int, ...]]
 
     @classmethod
-    def of(cls, nodes: Sequence[tuple[int, Any, Any]]) -> Columns:
+    def of(cls, nodes: Sequence[Key]) -> Columns:
         """Return the columns of nodes."""
         operation = np.fromiter(map(itemgetter(0), nodes), np.int64, len(nodes))
         sides = []
@@ -156,7 +160,7 @@ def _pick(values: Sequence[int], indices: Iterable[int]) -> tuple[int, ...]:
 
 
 def _rewrite(
-    nodes: list[tuple[int, Any, Any]], columns: Columns, needed: NDArray[np.bool_]
+    nodes: list[Key], columns: Columns, needed: NDArray[np.bool_]
 ) -> tuple[list[int], Whole]:
     """Share reciprocals and put signs back, in place; new nodes are appended.
 
@@ -167,7 +171,7 @@ def _rewrite(
     uses = np.bincount(columns.right[needed & divisions], minlength=count)
     shared = divisions & (uses[columns.right] > 1)
     number = list(range(count))
-    made: dict[tuple[int, Any, Any], int] = {}
+    made: dict[Key, int] = {}
     before: list[int] = []  # the nodes before which the new ones stand
 
     def make(operation: int, left: Any, right: Any = None) -> int:
@@ -209,7 +213,7 @@ def _rewrite(
 
 
 def _needed_nodes(
-    nodes: Sequence[tuple[int, Any, Any]],
+    nodes: Sequence[Key],
     columns: Columns,
     results: Sequence[int | float],
     order: Whole,
