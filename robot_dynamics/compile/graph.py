@@ -76,27 +76,26 @@ class Graph:
         long: Whether signs of constants stay where they are.
     """
 
-    __slots__ = ("known", "long", "nodes")
+    __slots__ = ("known", "long")
 
     def __init__(self, long: bool = False) -> None:
         self.long = long
-        self.nodes: list[Symbol] = []
-        self.known: dict[tuple[Any, ...], Symbol] = {}
+        self.known: dict[tuple[int, Any, Any], Symbol] = {}
 
     def node(self, operation: int, left: Any, right: Any, key: tuple[Any, ...]) -> Symbol:
         """Return the node of `key`; it is made if it does not exist yet."""
-        found = self.known.get(key)
+        known = self.known
+        found = known.get(key)
         if found is None:
-            if len(self.nodes) >= LONG and not self.long:
+            index = len(known)
+            if index >= LONG and not self.long:
                 raise TooLong
-            found = Symbol()
+            known[key] = found = Symbol()
             found.graph = self
-            found.index = len(self.nodes)
+            found.index = index
             found.operation = operation
             found.left = left
             found.right = right
-            self.nodes.append(found)
-            self.known[key] = found
         return found
 
     def constant(self, value: float) -> Symbol:
