@@ -222,7 +222,7 @@ def _early(nodes: Sequence[Node]) -> list[bool]:
         elif operation in UNARY or operation == RESULT:
             early.append(early[left])
         elif operation == CALL:
-            early.append(all([early[argument] for argument in right]))
+            early.append(all(early[argument] for argument in right))
         else:
             early.append(operation != INPUT)
     return early

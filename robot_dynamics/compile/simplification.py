@@ -135,13 +135,17 @@ class Columns(NamedTuple):
         calls = {at: _pick(number, arguments) for at, arguments in self.calls.items()}
         return Columns(self.operation, numbers[self.left], numbers[self.right], calls)
 
-    def needed(self, results: Sequence[int | float]) -> NDArray[np.bool_]:
-        """Return which nodes the results need."""
+    def uses(self, results: Sequence[int | float]) -> Whole:
+        """Return how often each node is an operand or a result."""
         more = [value for value in results if isinstance(value, int)]
         for arguments in self.calls.values():
             more += arguments
         given = [self.left[self.left >= 0], self.right[self.right >= 0], np.array(more, dtype=int)]
-        uses = np.bincount(np.concatenate(given), minlength=len(self.operation))
+        return np.bincount(np.concatenate(given), minlength=len(self.operation))
+
+    def needed(self, results: Sequence[int | float]) -> NDArray[np.bool_]:
+        """Return which nodes the results need."""
+        uses = self.uses(results)
         needed = uses > 0
         unused = np.flatnonzero(~needed).tolist()
         while unused:
