@@ -118,16 +118,16 @@ class Columns(NamedTuple):
     def of(cls, nodes: Sequence[Key]) -> Columns:
         """Return the columns of nodes."""
         operation = np.fromiter(map(itemgetter(0), nodes), np.int64, len(nodes))
-        sides = []
-        for side, has_operand in ((1, _HAS_LEFT), (2, _HAS_RIGHT)):
-            has_one = has_operand[operation]
+
+        def operand(side: int, has_one: NDArray[np.bool_]) -> Whole:
             found = np.full(len(nodes), -1)
-            found[has_one] = np.fromiter(
-                map(itemgetter(side), compress(nodes, has_one.tolist())), np.int64
-            )
-            sides.append(found)
+            numbers = map(itemgetter(side), compress(nodes, has_one.tolist()))
+            found[has_one] = np.fromiter(numbers, np.int64)
+            return found
+
         calls = {at: nodes[at][2] for at in np.flatnonzero(operation == CALL).tolist()}
-        return cls(operation, *sides, calls)
+        left, right = operand(1, _HAS_LEFT[operation]), operand(2, _HAS_RIGHT[operation])
+        return cls(operation, left, right, calls)
 
     def with_operands(self, number: Sequence[int]) -> Columns:
         """Return the columns with other numbers of operands."""
