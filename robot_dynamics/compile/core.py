@@ -108,8 +108,8 @@ class Module(ABC):
 
 def _bytes(name: str, values: NDArray[Any]) -> str:
     content = values.tobytes()
-    text = "".join([f"\\{byte:02X}" for byte in content])
-    return f'{name} = internal unnamed_addr constant [{len(content)} x i8] c"{text}", align 64'
+    text = content.hex("\\").upper()
+    return f'{name} = internal unnamed_addr constant [{len(content)} x i8] c"\\{text}", align 64'
 
 
 class _Names(dict[int, str]):

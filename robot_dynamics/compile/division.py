@@ -16,7 +16,7 @@ import numpy as np
 
 from robot_dynamics.compile.graph import CALL, CONSTANT, INPUT, PARAMETER
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.schedule import EvaluationPlan, all_needs
+from robot_dynamics.compile.schedule import EvaluationPlan
 
 # Largest mean number of operations of a part.
 LONGEST_PART = 1000
@@ -42,13 +42,12 @@ def divide(program: Program, plan: EvaluationPlan) -> Division | None:
     count = -(-len(order) // LONGEST_PART)
     if count < 2:
         return None
-    needs = all_needs(program, plan.fused, plan.together)
     position = {
         index: at for at, index in enumerate(order) if nodes[index].operation not in _EVERYWHERE
     }
     last = dict(position)
     for at, index in enumerate(order):
-        last.update((need, at) for need in needs[index] if need in position)
+        last.update((need, at) for need in plan.needs[index] if need in position)
     change = np.zeros(len(order) + 1, dtype=np.int64)
     np.add.at(change, np.array([*position.values()]) + 1, 1)
     np.add.at(change, np.array([*last.values()]) + 1, -1)

@@ -76,32 +76,31 @@ class Graph:
         long: Whether signs of constants stay where they are.
     """
 
-    __slots__ = ("known", "long", "nodes")
+    __slots__ = ("known", "long")
 
     def __init__(self, long: bool = False) -> None:
         self.long = long
-        self.nodes: list[Symbol] = []
-        self.known: dict[tuple[Any, ...], Symbol] = {}
+        self.known: dict[tuple[int, Any, Any], Symbol] = {}
 
     def node(self, operation: int, left: Any, right: Any, key: tuple[Any, ...]) -> Symbol:
         """Return the node of `key`; it is made if it does not exist yet."""
-        found = self.known.get(key)
+        known = self.known
+        found = known.get(key)
         if found is None:
-            if len(self.nodes) >= LONG and not self.long:
+            index = len(known)
+            if index >= LONG and not self.long:
                 raise TooLong
-            found = Symbol()
+            known[key] = found = Symbol()
             found.graph = self
-            found.index = len(self.nodes)
+            found.index = index
             found.operation = operation
             found.left = left
             found.right = right
-            self.nodes.append(found)
-            self.known[key] = found
         return found
 
     def constant(self, value: float) -> Symbol:
         """Return the node of a constant."""
-        return self.node(CONSTANT, value, None, (CONSTANT, value))
+        return self.node(CONSTANT, value, None, (CONSTANT, value, None))
 
     def input(self, port: int, element: int) -> Symbol:
         """Return the node of one element of an input."""
@@ -109,11 +108,11 @@ class Graph:
 
     def parameter(self, element: int) -> Symbol:
         """Return the node of one element of the parameter block."""
-        return self.node(PARAMETER, element, None, (PARAMETER, element))
+        return self.node(PARAMETER, element, None, (PARAMETER, element, None))
 
     def unary(self, operation: int, operand: Symbol) -> Symbol:
         """Return the node of an operation on one operand."""
-        return self.node(operation, operand, None, (operation, operand.index))
+        return self.node(operation, operand, None, (operation, operand.index, None))
 
     def binary(self, operation: int, left: Symbol, right: Symbol) -> Symbol:
         """Return the node of an operation on two operands in this order."""
@@ -121,7 +120,7 @@ class Graph:
 
     def call(self, program: Any, arguments: tuple[Symbol, ...]) -> Symbol:
         """Return the node of a call of another program."""
-        key = (CALL, id(program), *[argument.index for argument in arguments])
+        key = (CALL, program, tuple([argument.index for argument in arguments]))
         return self.node(CALL, program, arguments, key)
 
     def result(self, call: Symbol, slot: int) -> Symbol:
@@ -160,31 +159,51 @@ class Symbol(SymbolicScalar):
     def __repr__(self) -> str:
         return f"<symbol {self.index}: {NAMES[self.operation]}>"
 
+    # Operators of two symbols are the most frequent calls of a recording: they call little.
+
     def __add__(self, other: Any) -> Any:
-        if other.__class__ is Symbol:
-            return _add(self, other)
-        value = _number(other)
-        if value is None:
-            return NotImplemented
-        if value == 0.0:
-            return self
         graph = self.graph
-        if graph.long and self.operation != NEGATE:
-            constant = graph.constant(value)
-            return graph.node(ADD, self, constant, (ADD, self.index, constant.index))
-        if value < 0.0:
-            return _subtract(self, graph.constant(-value))
-        return _add(self, graph.constant(value))
+        if other.__class__ is not Symbol:
+            value = _number(other)
+            if value is None:
+                return NotImplemented
+            if value == 0.0:
+                return self
+            if graph.long and self.operation != NEGATE:
+                return graph.binary(ADD, self, graph.constant(value))
+            if value < 0.0:
+                return self - graph.constant(-value)
+            other = graph.constant(value)
+        if other.operation == NEGATE:
+            if self.operation == NEGATE:
+                return -(self.left + other.left)
+            return self - other.left
+        if self.operation == NEGATE:
+            return other - self.left
+        if graph is not other.graph:
+            raise _mixed()
+        a, b = (self, other) if self.index <= other.index else (other, self)
+        return graph.node(ADD, a, b, (ADD, a.index, b.index))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        if other.__class__ is Symbol:
-            return _subtract(self, other)
-        value = _number(other)
-        if value is None:
-            return NotImplemented
-        return self + (-value)
+        if other.__class__ is not Symbol:
+            value = _number(other)
+            return NotImplemented if value is None else self + (-value)
+        if other.operation == NEGATE:
+            return self + other.left
+        if self.operation == NEGATE:
+            return -(self.left + other)
+        if self is other:
+            return 0.0
+        graph = self.graph
+        if graph is not other.graph:
+            raise _mixed()
+        reverse = graph.known.get((SUBTRACT, other.index, self.index))
+        if reverse is not None:
+            return -reverse
+        return graph.node(SUBTRACT, self, other, (SUBTRACT, self.index, other.index))
 
     def __rsub__(self, other: Any) -> Any:
         value = _number(other)
@@ -194,15 +213,23 @@ class Symbol(SymbolicScalar):
             return -self
         if value < 0.0 and not self.graph.long:
             return -(self + (-value))
-        return _subtract(self.graph.constant(value), self)
+        return self.graph.constant(value) - self
 
     def __mul__(self, other: Any) -> Any:
-        if other.__class__ is Symbol:
-            return _multiply(self, other)
-        value = _number(other)
-        if value is None:
-            return NotImplemented
-        return _scale(self, value)
+        if other.__class__ is not Symbol:
+            value = _number(other)
+            return NotImplemented if value is None else _scale(self, value)
+        if self.operation == NEGATE:
+            if other.operation == NEGATE:
+                return self.left * other.left
+            return -(self.left * other)
+        if other.operation == NEGATE:
+            return -(self * other.left)
+        graph = self.graph
+        if graph is not other.graph:
+            raise _mixed()
+        a, b = (self, other) if self.index <= other.index else (other, self)
+        return graph.node(MULTIPLY, a, b, (MULTIPLY, a.index, b.index))
 
     __rmul__ = __mul__
 
@@ -295,55 +322,6 @@ def _number(value: Any) -> float | None:
 
 def _mixed() -> TraceError:
     return TraceError("an operation has symbols of two traced functions, expected symbols of one.")
-
-
-def _add(a: Symbol, b: Symbol) -> Any:
-    """Record a sum."""
-    if b.operation == NEGATE:
-        if a.operation == NEGATE:
-            return -_add(a.left, b.left)
-        return _subtract(a, b.left)
-    if a.operation == NEGATE:
-        return _subtract(b, a.left)
-    graph = a.graph
-    if graph is not b.graph:
-        raise _mixed()
-    if a.index > b.index:
-        a, b = b, a
-    return graph.node(ADD, a, b, (ADD, a.index, b.index))
-
-
-def _subtract(a: Symbol, b: Symbol) -> Any:
-    """Record a difference; `b - a` is minus `a - b` if that exists already."""
-    if b.operation == NEGATE:
-        return _add(a, b.left)
-    if a.operation == NEGATE:
-        return -_add(a.left, b)
-    if a is b:
-        return 0.0
-    graph = a.graph
-    if graph is not b.graph:
-        raise _mixed()
-    reverse = graph.known.get((SUBTRACT, b.index, a.index))
-    if reverse is not None:
-        return -reverse
-    return graph.node(SUBTRACT, a, b, (SUBTRACT, a.index, b.index))
-
-
-def _multiply(a: Symbol, b: Symbol) -> Any:
-    """Record a product of two symbols."""
-    if a.operation == NEGATE:
-        if b.operation == NEGATE:
-            return _multiply(a.left, b.left)
-        return -_multiply(a.left, b)
-    if b.operation == NEGATE:
-        return -_multiply(a, b.left)
-    graph = a.graph
-    if graph is not b.graph:
-        raise _mixed()
-    if a.index > b.index:
-        a, b = b, a
-    return graph.node(MULTIPLY, a, b, (MULTIPLY, a.index, b.index))
 
 
 def _scale(a: Symbol, value: float) -> Any:

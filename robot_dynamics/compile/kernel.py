@@ -470,12 +470,13 @@ class _Source:
                 return code, code.load(self.host, lanes)
             except (CompilerError, KeyError, TypeError, ValueError) as error:
                 _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
-        with _announced(Compilation("the equations")) as progress:
+        with _announced(Compilation("the equations")) as progress, without_collection():
             program = self.build()
             _require_size(program)
             of_batches = "" if width == 1 else " for batches"
             progress.name = f"{program.name}{of_batches}, {program.size} operations"
             code = _object_code(program, width, self.host, progress)
+            del program  # a million nodes that garbage collection would visit
         if entry:
             cache.store(entry, code.metadata(), b"".join(code.objects))
         return code, code.load(self.host, lanes)
@@ -497,9 +498,8 @@ def _require_size(program: Program) -> None:
 
 
 def _object_code(program: Program, width: int, host: Host, progress: Compilation) -> ObjectCode:
-    with without_collection():
-        parts = prepare(program)
-        text, lanes = emit_module(parts, width, host.fma, host.lanes)
+    parts = prepare(program)
+    text, lanes = emit_module(parts, width, host.fma, host.lanes)
     progress.end = time.monotonic() + expected_seconds(text, host)
     objects, prepared, exports = compile_object(text, host), -1, [ENTRY]
     if width == 1:

@@ -10,13 +10,15 @@ tenth of all operations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from robot_dynamics.compile.graph import BINARY, CALL, CONSTANT, INPUT, PARAMETER, RESULT, UNARY
 from robot_dynamics.compile.ports import Ports
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.simplification import Node, drop_unused, operands
+from robot_dynamics.compile.simplification import Key, Node, drop_unused
 
 # Least share of the operations that is worth a preparation: it copies the whole program.
 _LEAST_SHARE = 1e-3
@@ -55,27 +57,26 @@ class _Builder:
     """Collects nodes, equal ones once."""
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self._known: dict[Node, int] = {}
+        self._known: dict[Key, int] = {}
+
+    @property
+    def nodes(self) -> list[Key]:
+        """The nodes in the order in which they were added."""
+        return list(self._known)
 
     def add(self, operation: int, left: Any, right: Any = None) -> int:
         """Return the index of a node."""
-        node = Node(operation, left, right)
-        index = self._known.get(node)
-        if index is None:
-            index = self._known[node] = len(self.nodes)
-            self.nodes.append(node)
-        return index
+        return self._known.setdefault((operation, left, right), len(self._known))
 
-    def copy(self, node: Node, number: Sequence[int] | Mapping[int, int]) -> int:
-        """Return the index of a node whose operands are given by their old numbers."""
+    def copy(self, node: Node, number: Callable[[int], int]) -> int:
+        """Return the index of a node whose operands get other numbers."""
         operation, left, right = node
         if operation in BINARY:
-            return self.add(operation, number[left], number[right])
+            return self.add(operation, number(left), number(right))
         if operation in UNARY or operation == RESULT:
-            return self.add(operation, number[left], right)
+            return self.add(operation, number(left), right)
         if operation == CALL:
-            return self.add(operation, left, tuple([number[argument] for argument in right]))
+            return self.add(operation, left, tuple(map(number, right)))
         return self.add(operation, left, right)
 
 
@@ -87,7 +88,7 @@ class _Splitter:
         self.before, self.after = _Builder(), _Builder()
         nodes = program.nodes
         # Whether a node depends only on parameters; its number before, or after.
-        self.early = [False] * len(nodes)
+        self.early = _early(nodes)
         self.number = [-1] * len(nodes)
         # Prepared values, as numbers of nodes before.
         self.block: list[int] = []
@@ -97,16 +98,15 @@ class _Splitter:
     def split(self) -> Prepared:
         """Return both parts."""
         program = self.program
-        for index, node in enumerate(program.nodes):
+        for index in np.flatnonzero(self.early).tolist():
+            node = program.nodes[index]
             if node.operation == PARAMETER:
-                self.early[index] = True
                 self.number[index] = self.before.add(INPUT, 0, node.left)
-            elif node.operation != INPUT and all(self.early[i] for i in operands(node)):
-                self.early[index] = True
-                self.number[index] = self.before.copy(node, self.number)
-        prepared = sum(node.operation not in (INPUT, CONSTANT) for node in self.before.nodes)
+            else:
+                self.number[index] = self.before.copy(node, self.number.__getitem__)
+        prepared = sum(kind not in (INPUT, CONSTANT) for kind, _, _ in self.before.nodes)
         few = prepared == 0 or prepared < _LEAST_SHARE * len(program.nodes)
-        if few and not any(node.operation == CALL for node in program.nodes):
+        if few and not program.called:
             return Prepared(None, program, list(range(len(program.slots))))
         calls: dict[int, tuple[Prepared, int]] = {}
         for index, node in enumerate(program.nodes):
@@ -120,7 +120,8 @@ class _Splitter:
         results = [
             self._use(value) if isinstance(value, int) else value for value in program.results
         ]
-        if all(self.before.nodes[value].operation in (INPUT, CONSTANT) for value in self.block):
+        before = self.before.nodes
+        if all(before[value][0] in (INPUT, CONSTANT) for value in self.block):
             return Prepared(None, program, list(range(len(program.slots))))
         remainder = self._program(
             self.after.nodes, results, program.ports.inputs, program.ports.outputs, len(self.block)
@@ -129,7 +130,7 @@ class _Splitter:
         pairs = dict(zip(program.results, remainder.results, strict=True))
         slots = [number[int(pairs[node])] for node in program.slots]
         preparation = self._program(
-            self.before.nodes,
+            before,
             list(self.block),
             (("parameters", (program.parameters,)),),
             (("prepared", (len(self.block),)),),
@@ -139,13 +140,13 @@ class _Splitter:
 
     def _program(
         self,
-        nodes: list[Node],
+        nodes: list[Key],
         results: list[int | float],
         inputs: tuple[tuple[str, tuple[int, ...]], ...],
         outputs: tuple[tuple[str, tuple[int, ...]], ...],
         parameters: int,
     ) -> Program:
-        constant = [node.left if node.operation == CONSTANT else None for node in nodes]
+        constant = [left if operation == CONSTANT else None for operation, left, _ in nodes]
         plain: list[int | float] = []
         for value in results:
             known = constant[value] if isinstance(value, int) else value
@@ -177,7 +178,7 @@ class _Splitter:
             if node.operation == INPUT:
                 number.append(arguments[node.right])
             else:
-                number.append(self.before.copy(node, number))
+                number.append(self.before.copy(node, number.__getitem__))
         return tuple(
             number[value] if isinstance(value, int) else self.before.add(CONSTANT, value)
             for value in preparation.results
@@ -196,7 +197,7 @@ class _Splitter:
         if node.operation == RESULT and node.left in calls:
             slot = calls[node.left][0].slots[node.right]
             return self.after.add(RESULT, self.number[node.left], slot)
-        return self.after.copy(node, {need: self._use(need) for need in operands(node)})
+        return self.after.copy(node, self._use)
 
     def _use(self, index: int) -> int:
         """Return the prepared value of a node that a later operation uses."""
@@ -210,3 +211,18 @@ class _Splitter:
             self.place[value] = len(self.block)
             self.block.append(value)
         return self.after.add(PARAMETER, self.place[value])
+
+
+def _early(nodes: Sequence[Node]) -> list[bool]:
+    """Return for each node whether it depends on parameters and constants alone."""
+    early: list[bool] = []
+    for operation, left, right in nodes:
+        if operation in BINARY:
+            early.append(early[left] and early[right])
+        elif operation in UNARY or operation == RESULT:
+            early.append(early[left])
+        elif operation == CALL:
+            early.append(all(early[argument] for argument in right))
+        else:
+            early.append(operation != INPUT)
+    return early

@@ -61,8 +61,13 @@ class Program:
     @cached_property
     def size(self) -> int:
         """The number of operations of the longest function: this one, or one that it calls."""
-        called = {id(node.left): node.left for node in self.nodes if node.operation == CALL}
-        return max([len(self.nodes), *(program.size for program in called.values())])
+        return max([len(self.nodes), *(program.size for program in self.called)])
+
+    @cached_property
+    def called(self) -> list[Program]:
+        """The programs that it calls, each once."""
+        every = [left for operation, left, _ in self.nodes if operation == CALL]
+        return list(dict.fromkeys(every))
 
     @cached_property
     def slots(self) -> tuple[int, ...]:
@@ -276,7 +281,7 @@ def _compile(program: Program) -> tuple[list[CodeType], list[Program]]:
     The values of a long program are in a list that several functions share: Python compiles one
     function without answering Ctrl-C.
     """
-    called: list[Program] = []
+    called = program.called
     long = len(program.nodes) > _LONG
     v = "v[{}]".format if long else "v{}".format
     lines = []
@@ -299,8 +304,6 @@ def _compile(program: Program) -> tuple[list[CodeType], list[Program]]:
         elif operation == graph.RESULT:
             text = f"{v(left)}[{right}]"
         else:
-            if left not in called:
-                called.append(left)
             arguments = ", ".join(map(v, right))
             text = f"call{called.index(left)}([{arguments}])"
         lines.append(f"    {v(index)} = {text}")

@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 from robot_dynamics.compile.graph import BINARY, CALL, CONSTANT, INPUT, PARAMETER, RESULT, UNARY
 from robot_dynamics.compile.ports import Ports
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.simplification import Node
-
-Whole = NDArray[np.int64]
+from robot_dynamics.compile.simplification import Columns, Node, Whole
 
 # Number of operations of a piece with one turn. LLVM's time for a function grows faster than its
 # length, and is proportional to it below about a thousand.
@@ -94,7 +92,7 @@ class Pieces(NamedTuple):
 
 def without_calls(program: Program) -> Program:
     """Return the same program with the operations of those that it calls in the place of calls."""
-    if all(node.operation != CALL for node in program.nodes):
+    if not program.called:
         return program
     nodes: list[Node] = []
     known: dict[Node, int] = {}
@@ -150,30 +148,26 @@ class _Finder:
     def __init__(self, program: Program) -> None:
         self.program = program
         nodes = program.nodes
-        kinds, lefts, rights = (
-            zip(*((int(n[0]), n[1], n[2]) for n in nodes), strict=True) if nodes else ((), (), ())
-        )
-        self.kinds = np.array(kinds, dtype=np.int64)
+        columns = Columns.of(nodes)
+        self.kinds = columns.operation
         leaf = np.isin(self.kinds, (CONSTANT, INPUT, PARAMETER))
         self.where = np.flatnonzero(~leaf)
         self.position = np.full(len(nodes), -1, dtype=np.int64)
         self.position[self.where] = np.arange(len(self.where))
         # Operands as nodes, -1 for none: shape (operations, 2).
-        self.operands = np.array(
-            [(lefts[i], -1 if rights[i] is None else rights[i]) for i in self.where.tolist()],
-            dtype=np.int64,
-        ).reshape(-1, 2)
+        self.operands = np.stack([columns.left, columns.right], axis=1)[self.where]
         # Memory of every node, and its place there; places of values are set when the kept ones
         # are known, places of constants when the loops that read them are known.
         self.memory = np.zeros(len(nodes), dtype=np.int64)
         self.place = np.zeros(len(nodes), dtype=np.int64)
         for i in np.flatnonzero(leaf).tolist():
-            if kinds[i] == CONSTANT:
+            kind, left, right = nodes[i]
+            if kind == CONSTANT:
                 self.memory[i] = CONSTANTS
-            elif kinds[i] == PARAMETER:
-                self.memory[i], self.place[i] = PARAMETERS, lefts[i]
+            elif kind == PARAMETER:
+                self.memory[i], self.place[i] = PARAMETERS, left
             else:
-                self.memory[i], self.place[i] = PORTS + lefts[i], rights[i]
+                self.memory[i], self.place[i] = PORTS + left, right
         self.targets = self._targets()
         self.constants: list[float] = []
         self.signature = self._signatures()
@@ -232,21 +226,21 @@ class _Finder:
             pattern = tuple([port for port, _ in places])
             written[node] = patterns.setdefault(pattern, len(patterns) + 1)
         columns.append(written[self.where])
-        signature = np.zeros(count, dtype=np.int64)
+        signature, most = np.zeros(count, dtype=np.int64), 1
         for column in columns:
             column = column - column.min(initial=0)
-            signature = signature * (int(column.max(initial=0)) + 1) + column
-            signature = np.unique(signature, return_inverse=True)[1].reshape(-1)
-        return signature
+            size = int(column.max(initial=0)) + 1
+            if most * size >= 2**63:
+                signature, most = _ranks(signature), count
+            signature, most = signature * size + column, most * size
+        return _ranks(signature)
 
     def _repeated_stretches(self) -> list[tuple[int, int, int]]:
         """Return start, period and count of stretches that follow on each other."""
         signature = self.signature
         found = []
         for period in _periods(signature):
-            equal = signature[period:] == signature[:-period]
-            edges = np.flatnonzero(np.diff(np.concatenate([[0], equal.view(np.int8), [0]])))
-            starts, ends = edges[::2], edges[1::2]
+            starts, ends = _stretches(signature[period:] == signature[:-period])
             enough = ends - starts >= max(period, _LEAST_SAVED)
             for start, end in zip(starts[enough].tolist(), ends[enough].tolist(), strict=True):
                 found.append((end - start, start, end + period, period))
@@ -349,7 +343,10 @@ class _Finder:
         turns = np.arange(start, start + count * period).reshape(count, period)
         operand = self.operands[turns]
         others = self.operands[np.array(alike)[:, None] + np.arange(period)]
-        first_turn = self.operands[turns[0]].tolist()
+        # Operands of the first turn: as nodes, and as positions in the turn.
+        first = self.operands[turns[0]]
+        within = np.where(self.memory[first] == FRAME, self.position[first] - start, -1)
+        steps = zip(first.tolist(), within.tolist(), strict=True)
 
         def outside(step: int, side: int) -> int:
             of_turns = operand[:, step, side]
@@ -380,15 +377,13 @@ class _Finder:
             return known[key]
 
         kinds = self.kinds[self.where[turns[0]]].tolist()
-        for step in range(period):
+        for step, of_step in enumerate(steps):
             sides: list[int | None] = []
-            for side, index in enumerate(first_turn[step]):
+            for side, (index, at) in enumerate(zip(*of_step, strict=True)):
                 if index < 0:
                     sides.append(None)
-                    continue
-                within = int(self.position[index]) - start
-                inside = within >= 0 and self.memory[index] == FRAME
-                sides.append(made[within] if inside else outside(step, side))
+                else:
+                    sides.append(made[at] if at >= 0 else outside(step, side))
             made.append(len(nodes))
             nodes.append(Node(kinds[step], *sides))
             accesses = self._written(turns[:, step], bool(kept[turns[0, step]]))
@@ -400,11 +395,11 @@ class _Finder:
 
     def _written(self, turns: Whole, kept: bool) -> list[Access]:
         """Return the access of a written value in every turn."""
-        accesses = [Access(FRAME, self.place[self.where[turns]])] if kept else []
-        places = [self.targets.get(node, []) for node in self.where[turns].tolist()]
-        for number, (port, _) in enumerate(places[0]):
-            elements = np.array([place[number][1] for place in places], dtype=np.int64)
-            accesses.append(Access(PORTS + port, elements))
+        nodes = self.where[turns]
+        accesses = [Access(FRAME, self.place[nodes])] if kept else []
+        for number, (port, _) in enumerate(self.targets.get(int(nodes[0]), [])):
+            elements = [self.targets[node][number][1] for node in nodes.tolist()]
+            accesses.append(Access(PORTS + port, np.array(elements, dtype=np.int64)))
         return accesses
 
 
@@ -442,6 +437,17 @@ def _periods(signature: Whole) -> list[int]:
 
 def _gaps(covered: NDArray[np.bool_], start: int, end: int) -> list[tuple[int, int]]:
     """Return the intervals between two positions that are not covered."""
-    free = np.concatenate([[0], (~covered[start:end]).view(np.int8), [0]])
-    edges = (np.flatnonzero(np.diff(free)) + start).tolist()
-    return list(zip(edges[::2], edges[1::2], strict=True))
+    starts, ends = _stretches(~covered[start:end])
+    return list(zip((starts + start).tolist(), (ends + start).tolist(), strict=True))
+
+
+def _stretches(holds: NDArray[np.bool_]) -> tuple[Whole, Whole]:
+    """Return the starts and the ends of the stretches in which a condition holds."""
+    padded = np.concatenate([[False], holds, [False]])
+    edges = np.flatnonzero(padded[1:] != padded[:-1])
+    return edges[::2], edges[1::2]
+
+
+def _ranks(numbers: Whole) -> Whole:
+    """Return the place of each number among the different ones, in their order."""
+    return np.unique(numbers, return_inverse=True)[1].reshape(-1)

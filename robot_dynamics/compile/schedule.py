@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from robot_dynamics.compile.graph import ADD, CALL, CONSTANT, MULTIPLY, SUBTRACT
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.simplification import operands
+from robot_dynamics.compile.simplification import Columns, operands
 
 # Programs with fewer operations are evaluated in the order of their recording.
 _LARGE = 2000
@@ -26,19 +28,23 @@ class EvaluationPlan(NamedTuple):
 
     Attributes:
         fused: The index of the product for every sum or difference that takes one up.
-        order: The nodes in the order in which machine code evaluates them.
         together: For every call that can be made side by side with others: all of these.
+        needs: The operands of each node, with a fused product replaced by its factors; for calls
+            that are made together, the operands of all of them.
+        order: The nodes in the order in which machine code evaluates them.
     """
 
     fused: dict[int, int]
-    order: list[int]
     together: dict[int, tuple[int, ...]]
+    needs: list[tuple[int, ...]]
+    order: list[int]
 
 
 def plan(program: Program) -> EvaluationPlan:
     """Return the decisions about a program."""
     fused, together = choose_fused_products(program), calls_together(program)
-    return EvaluationPlan(fused, order_of_evaluation(program, fused, together), together)
+    needs = _needs(program, fused, together)
+    return EvaluationPlan(fused, together, needs, order_of_evaluation(program, fused, needs))
 
 
 def calls_together(program: Program) -> dict[int, tuple[int, ...]]:
@@ -72,35 +78,23 @@ def choose_fused_products(program: Program) -> dict[int, int]:
     Returns:
         The index of the product for every sum or difference that takes one up.
     """
-    nodes = program.nodes
-    uses = [0] * len(nodes)
-    in_sums = [0] * len(nodes)
-    for node in nodes:
-        for operand in operands(node):
-            uses[operand] += 1
-        if node.operation in (ADD, SUBTRACT) and node.left != node.right:
-            in_sums[node.left] += 1
-            in_sums[node.right] += 1
-    for index in program.slots:
-        uses[index] += 1
-
-    def candidate(index: int) -> bool:
-        return nodes[index].operation == MULTIPLY and uses[index] == in_sums[index]
-
+    columns = Columns.of(program.nodes)
+    uses, count = columns.uses(program.slots), len(program.nodes)
+    sums = np.isin(columns.operation, (ADD, SUBTRACT)) & (columns.left != columns.right)
+    in_sums = sum(np.bincount(side[sums], minlength=count) for side in columns[1:3])
+    candidate = (columns.operation == MULTIPLY) & (uses == in_sums)
+    takes_up = sums & (candidate[columns.left] | candidate[columns.right])
     fused: dict[int, int] = {}
-    taken = [0] * len(nodes)
-    for index, node in enumerate(nodes):
-        if node.operation in (ADD, SUBTRACT) and node.left != node.right:
-            found = [operand for operand in (node.left, node.right) if candidate(operand)]
-            if found:
-                product = min(found, key=lambda operand: (uses[operand], -operand))
-                fused[index] = product
-                taken[product] += 1
+    for index in np.flatnonzero(takes_up).tolist():
+        _, left, right = program.nodes[index]
+        found = [operand for operand in (left, right) if candidate[operand]]
+        fused[index] = min(found, key=lambda operand: (uses[operand], -operand))
+    taken = np.bincount([*fused.values()], minlength=count)
     return {index: product for index, product in fused.items() if taken[product] == uses[product]}
 
 
 def order_of_evaluation(
-    program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
+    program: Program, fused: dict[int, int], needs: list[tuple[int, ...]]
 ) -> list[int]:
     """Return the nodes in the order in which machine code evaluates them.
 
@@ -119,33 +113,25 @@ def order_of_evaluation(
     ]
     if len(recorded) < _LARGE:
         return recorded
-    needs = all_needs(program, fused, together)
     depth_first = _depth_first(program, needs)
     return min(recorded, depth_first, key=lambda order: _distance_cost(needs, order))
 
 
 def _needs(
-    program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]], index: int
-) -> tuple[int, ...]:
-    """Return the operands of a node, with a fused product replaced by its factors.
-
-    For calls that are made together: the operands of all of them.
-    """
-    node = program.nodes[index]
-    if index in together:
-        return tuple({need: None for at in together[index] for need in program.nodes[at].right})
-    product = fused.get(index)
-    if product is None:
-        return operands(node)
-    other = node.right if product == node.left else node.left
-    return (*operands(program.nodes[product]), other)
-
-
-def all_needs(
     program: Program, fused: dict[int, int], together: dict[int, tuple[int, ...]]
 ) -> list[tuple[int, ...]]:
-    """Return the operands of each node; see `_needs`."""
-    return [_needs(program, fused, together, index) for index in range(len(program.nodes))]
+    """Return the operands of each node; see `EvaluationPlan`."""
+    needs = [operands(node) for node in program.nodes]
+    for index, product in fused.items():
+        _, left, right = program.nodes[index]
+        needs[index] = (*needs[product], right if product == left else left)
+    of_groups = {
+        group: tuple(dict.fromkeys([need for call in group for need in needs[call]]))
+        for group in together.values()
+    }
+    for index, group in together.items():
+        needs[index] = of_groups[group]
+    return needs
 
 
 def _depth_first(program: Program, needs: list[tuple[int, ...]]) -> list[int]:
@@ -164,19 +150,18 @@ def _depth_first(program: Program, needs: list[tuple[int, ...]]) -> list[int]:
     order: list[int] = []
     done = [node.operation == CONSTANT for node in nodes]
     for result in program.slots:
-        stack = [(result, False)]
+        stack = [result]
         while stack:
-            index, ready = stack.pop()
-            if done[index]:
+            index = stack[-1]
+            missing = [] if done[index] else [x for x in needs[index] if not done[x]]
+            if missing:
+                missing.sort(key=registers.__getitem__)
+                stack += missing
                 continue
-            if ready:
+            stack.pop()
+            if not done[index]:
                 done[index] = True
                 order.append(index)
-                continue
-            stack.append((index, True))
-            missing = [x for x in needs[index] if not done[x]]
-            missing.sort(key=registers.__getitem__)
-            stack.extend([(need, False) for need in missing])
     return order
 
 

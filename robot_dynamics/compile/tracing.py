@@ -47,9 +47,21 @@ def trace(
     shapes = {key: _shape(shape) for key, shape in inputs.items()}
     with without_collection():
         try:
-            return _recorded(Graph(), function, name, shapes, parameters)
+            with _recording() as graph:
+                return _recorded(graph, function, name, shapes, parameters)
         except TooLong:
-            return _recorded(Graph(long=True), function, name, shapes, parameters)
+            with _recording(long=True) as graph:
+                return _recorded(graph, function, name, shapes, parameters)
+
+
+@contextmanager
+def _recording(long: bool = False) -> Iterator[Graph]:
+    """Make a graph, and release its symbols, which refer to it, without garbage collection."""
+    graph = Graph(long)
+    try:
+        yield graph
+    finally:
+        graph.known.clear()
 
 
 @contextmanager

@@ -57,11 +57,11 @@ def program():
 def test_order_is_complete_and_possible(monkeypatch, program, large):
     """Each node comes once, after its operands, whichever order is chosen."""
     monkeypatch.setattr(schedule, "_LARGE", large)
-    fused, order, _ = plan(program)
+    order, needs = plan(program).order, plan(program).needs
     assert len(set(order)) == len(order)
     place = {index: i for i, index in enumerate(order)}
     for index in order:
-        for need in schedule._needs(program, fused, {}, index):
+        for need in needs[index]:
             assert NAMES[program.nodes[need].operation] == "constant" or place[need] < place[index]
     assert set(program.slots) <= set(order)
 
@@ -71,8 +71,7 @@ def test_order_does_not_change_results(monkeypatch, program):
     """The order is a matter of speed: the operations are the same, and so are the bits."""
     x = np.random.default_rng(0).normal(size=(11, 6))
     recorded = compile_program(program).bind([0.5])(x)
-    needs = schedule.all_needs(program, choose_fused_products(program), {})
-    order = schedule._depth_first(program, needs)
+    order = schedule._depth_first(program, plan(program).needs)
     monkeypatch.setattr(schedule, "order_of_evaluation", lambda *given: order)
     assert plan(program).order == order
     np.testing.assert_array_equal(compile_program(program).bind([0.5])(x), recorded)
