@@ -4,8 +4,11 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -90,23 +93,37 @@ def floor_in_app(dotted: str) -> int:
     return APP_FLOORS.index(dotted.split(".")[2])
 
 
-def imports_of(module: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and the full dotted name of everything that `module` imports.
+class Names(NamedTuple):
+    """Names in a module, each with its line.
 
-    Imports inside functions and under TYPE_CHECKING count: they are dependencies as well. So do
-    those by `optional_package`.
+    Attributes:
+        imports: Full dotted name of everything that it imports. Imports inside functions, under
+            TYPE_CHECKING and by `optional_package` count: they are dependencies as well.
+        classes: Its classes.
     """
+
+    imports: list[tuple[int, str]]
+    classes: list[tuple[int, str]]
+
+
+@cache
+def names_in(module: Path) -> Names:
+    """Return the names in a module."""
+    found = Names([], [])
     here = module.relative_to(ROOT).with_suffix("").parts
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found.imports.extend((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = [node.module] if node.module else []
             if node.level:
                 base = [*here[: -node.level], *base]
-            yield from ((node.lineno, ".".join([*base, alias.name])) for alias in node.names)
+            found.imports.extend((node.lineno, ".".join([*base, one.name])) for one in node.names)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_package":
-            yield node.lineno, str(getattr(node.args[0], "value", ""))
+            found.imports.append((node.lineno, str(getattr(node.args[0], "value", ""))))
+        elif isinstance(node, ast.ClassDef):
+            found.classes.append((node.lineno, node.name))
+    return found
 
 
 def violations(module: Path) -> list[str]:
@@ -114,7 +131,7 @@ def violations(module: Path) -> list[str]:
     part, found = part_of(module), []
     own = module_name(module)
     narrow = MAY_ONLY_IMPORT.get(part, FLOOR)
-    for line, name in imports_of(module):
+    for line, name in names_in(module).imports:
         top, _, rest = name.partition(".")
         if top == "robot_dynamics":
             target = rest.partition(".")[0]
@@ -202,7 +219,7 @@ def import_graph(paths: Iterable[Path]) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
         # `from package import name` imports the module of that name, or takes it from the package.
-        names = [name for _, name in imports_of(path)]
+        names = [name for _, name in names_in(path).imports]
         found = {name if name in modules else name.rpartition(".")[0] for name in names}
         graph[module] = (found & modules.keys()) - {module}
     return graph
@@ -262,22 +279,24 @@ def test_a_class_name_has_one_meaning():
     """No class, public or private, has the name of another one of the package."""
     homes: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(f"{name_of(path)}:{node.lineno}")
+        for line, name in names_in(path).classes:
+            homes.setdefault(name, []).append(f"{name_of(path)}:{line}")
     doubles = {name: places for name, places in homes.items() if len(places) > 1}
     assert not doubles, doubles
 
 
 def test_every_test_states_its_claim():
     """Each test function has a docstring."""
-    silent = [
-        f"{name_of(path)}:{node.lineno} {node.name}"
-        for path in sorted((ROOT / "test").rglob("test_*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-        if node.name.startswith("test_") and not ast.get_docstring(node)
-    ]
+    silent = []
+    for path in sorted((ROOT / "test").rglob("test_*.py")):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        classes = [one.body for one in module.body if isinstance(one, ast.ClassDef)]
+        silent += [
+            f"{name_of(path)}:{node.lineno} {node.name}"
+            for node in chain(module.body, *classes)
+            if isinstance(node, ast.FunctionDef)
+            if node.name.startswith("test_") and not ast.get_docstring(node)
+        ]
     assert not silent, "\n".join(silent)
 
 

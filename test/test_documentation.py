@@ -11,13 +11,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.command_line.main import _parser
+from robot_dynamics.app.command_line.main import _parser, main
 from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.reproductions.command import add_reproduce
 from robot_dynamics.reproductions.study import STUDIES
@@ -28,7 +29,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SLOW_TUTORIALS = ["first_steps", "own_arms", "own_task", "studies"]
+# All commands of these pages run, and print what the page shows.
+TUTORIALS = {"first_steps", "four_bar", "own_arms", "own_task", "studies"}
+QUICK = {"first_steps", "four_bar", "mjcf", "mobility"}  # seconds; the others take minutes
+WRITE = ("--output", "--plot", "--json", "--graph", ">")
+CONTINUES = {"mobility": "four_bar"}  # with the files of that page
 
 # Why commands of other programs are not run here.
 NOT_RUN = {
@@ -77,7 +82,6 @@ RUN_ELSEWHERE = {
         "test/test_documentation.py"
     ),
     r"\w+ .*\bmy_arms\b": "is about arms of the reader",
-    r"identify free\.npz": "test/identification/test_sensors.py",
     r"study": "test/app/studies/test_study.py",
     r"plot (rosbag2_|simulator\.npz)": "is about recordings of the reader",
     r".*<TAB>": "is about the keyboard",
@@ -129,6 +133,11 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(match[2], match[3], match[1] or "", line)
 
 
+def is_shell(block: Block) -> bool:
+    """Return whether a block holds command lines."""
+    return block.language in ("sh", "bash", "console")
+
+
 def commands(block: Block) -> Iterator[str]:
     """Yield the command lines of a block, those that go on in the next line in one piece."""
     for line in block.text.replace("\\\n", " ").splitlines():
@@ -139,57 +148,11 @@ def commands(block: Block) -> Iterator[str]:
             yield line
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["four_bar", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_TUTORIALS)],
-)
-def test_a_tutorial(name, tmp_path):
-    """Files are saved, commands run, and print the page's output, `...` for anything."""
-    pytest.importorskip("matplotlib")
-    if name in ("own_arms", "own_task"):
-        try:
-            version("example-robot-data")
-        except PackageNotFoundError:
-            pytest.skip("example-robot-data is not installed")
-    binaries = tmp_path / "bin"
-    binaries.mkdir()
-    for program, words in (("robot_dynamics", "-m robot_dynamics"), ("python", "")):
-        (binaries / program).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
-        (binaries / program).chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-    }
-    folder, printed = tmp_path / "work", ""
-    folder.mkdir()
-    for block in blocks(ROOT / "docs" / f"{name}.md"):
-        if block.file:
-            file = folder / block.file
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(block.text, encoding="utf-8")
-        elif block.language == "sh":
-            printed = ""
-            for command in commands(block):
-                expected = re.search(r"# status (\d)$", command)
-                run = subprocess.run(
-                    ["sh", "-c", command],
-                    cwd=folder,
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                    timeout=PATIENCE_S,
-                )
-                printed += run.stdout
-                assert run.returncode == (int(expected[1]) if expected else 0), run.stdout
-        elif block.language == "text":
-            # A line of dots alone stands for any lines, or for none.
-            parts = re.sub(r"^\.\.\.\n", "...", block.text, flags=re.M).split("...")
-            shown = r".*".join(map(re.escape, parts))
-            assert re.search(rf"(?:^|\n){shown}", printed, re.S), (
-                f"line {block.line} shows\n{block.text}\nprinted was\n{printed}"
-            )
+def stated(command: str) -> tuple[str, int]:
+    """Return a command without its comment, and its exit status: 0 unless it is stated."""
+    words, _, comment = command.partition(" #")
+    status = re.search(r"\bstatus (\d)$", comment)
+    return words.strip(), int(status[1]) if status else 0
 
 
 def documented() -> list:
@@ -197,7 +160,7 @@ def documented() -> list:
     found = []
     for page in PAGES:
         for block in blocks(page):
-            if block.language in ("sh", "bash", "console"):
+            if is_shell(block):
                 found += [
                     pytest.param(command, id=f"{page.stem}:{block.line}:{command[:40]}")
                     for command in commands(block)
@@ -226,75 +189,130 @@ def test_a_command_is_valid(command, tmp_path, monkeypatch):
         load_scenario(scenario, getattr(options, "overrides", ()))
 
 
-def of_ours() -> list[str]:
-    """Return every command of ours in the documentation once, without the program's name."""
-    found: dict[str, None] = {}
-    for place in documented():
-        (command,) = place.values
-        program, _, rest = command.partition(" ")
-        if Path(program).name == "robot_dynamics":
-            found[re.sub(r" #(?! status \d).*", "", rest).strip()] = None
-    return list(found)
+def of_ours(page: Path) -> list[str]:
+    """Return the commands of ours on a page."""
+    every = [one for block in blocks(page) if is_shell(block) for one in commands(block)]
+    return [one for one in every if Path(one.split()[0]).name == "robot_dynamics"]
 
 
 def elsewhere(command: str) -> list[str]:
-    """Return the patterns of `RUN_ELSEWHERE` that a command is of."""
-    return [pattern for pattern in RUN_ELSEWHERE if re.match(pattern, command)]
+    """Return the patterns of `RUN_ELSEWHERE` that a command of ours is of."""
+    arguments = command.partition(" ")[2]
+    return [pattern for pattern in RUN_ELSEWHERE if re.match(pattern, arguments)]
 
 
 def test_tests_named_for_other_commands_exist():
     """No reason is left over, and each test that one names exists."""
-    used = {pattern for command in of_ours() for pattern in elsewhere(command)}
+    every = [command for page in PAGES for command in of_ours(page)]
+    used = {pattern for command in every for pattern in elsewhere(command)}
     assert used == set(RUN_ELSEWHERE)
     named = [reason for reason in RUN_ELSEWHERE.values() if reason.endswith(".py")]
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory):
-    """Return a folder with the files that commands of the documentation name."""
-    folder = tmp_path_factory.mktemp("desk")
-    for block in blocks(ROOT / "docs" / "four_bar.md"):
-        if block.file:
-            (folder / block.file).write_text(block.text, encoding="utf-8")
-    command = [sys.executable, "-m", "robot_dynamics", "simulate", "lift_box", "--output"]
-    for suffix in (".npz", ".mcap"):
-        if suffix == ".mcap":
-            pytest.importorskip("mcap_ros2", reason="the extra `bags` is not installed")
-        subprocess.run([*command, f"run{suffix}"], cwd=folder, check=True, timeout=PATIENCE_S)
-    return folder
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_that_commands_read_are_there(page):
+    """The page shows them, or an earlier command of it writes them."""
+    continued = page.with_stem(CONTINUES.get(page.stem, page.stem))
+    there = {block.file for source in (page, continued) for block in blocks(source)}
+    for command in of_ours(page):
+        words = stated(command)[0].split()
+        written = {word for option, word in pairwise(words) if option in WRITE}
+        written |= {words[-1]} if words[1] == "convert" else set()
+        read = {word for word in words if re.fullmatch(r"\w+\.(yaml|npz|mcap|urdf|xml)", word)}
+        assert elsewhere(command) or read - written <= there, command
+        there |= written
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [one for one in of_ours() if not elsewhere(one)])
-def test_a_command_runs(command, desk):
-    """Each command of the documentation ends as the page says: well, if it says nothing."""
-    needed = {"demo": ("rclpy",), "render": ("trimesh", "mujoco"), "simulate": ("matplotlib",)}
-    for package in needed.get(command.split()[0], ()):
-        pytest.importorskip(package, reason=f"{package} is not installed")
-    if re.search(r"_(panda|xarm7)", command):
+def save(block: Block) -> None:
+    """Write the file that a block is to be, if it is one."""
+    if block.file:
+        Path(block.file).parent.mkdir(exist_ok=True)
+        Path(block.file).write_text(block.text, encoding="utf-8")
+
+
+def followed() -> list:
+    """Return the tutorials, and the other pages with commands that run here."""
+    names = {page.stem for page in PAGES if not all(elsewhere(one) for one in of_ours(page))}
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK))
+        for name in sorted(names | TUTORIALS)
+    ]
+
+
+def require_packages(command: str) -> None:
+    """Skip the test if a package that a command needs is not installed."""
+    needed = dict.fromkeys(("convert", "render", "mujoco"), "mujoco")
+    needed |= {"demo": "rclpy", "study": "pyarrow"}
+    for word in needed.keys() & command.split():
+        pytest.importorskip(needed[word], reason=f"{needed[word]} is not installed")
+    if re.search(r"_panda|_xarm7|my_cell|my_task|example-robot-data", command):
         try:
             version("example-robot-data")
         except PackageNotFoundError:
             pytest.skip("example-robot-data is not installed")
-    words, _, status = command.partition("# status ")
-    run = subprocess.run(
-        ["sh", "-c", f'"{sys.executable}" -m robot_dynamics {words}'],
-        cwd=desk,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert run.returncode == int(status or 0), run.stdout
+
+
+@pytest.fixture
+def execute(tmp_path, monkeypatch, capfd):
+    """Return a function that runs a command in a new folder; it returns status and output."""
+    binaries, folder = tmp_path / "bin", tmp_path / "work"
+    binaries.mkdir()
+    folder.mkdir()
+    for program, words in (("robot_dynamics", "-m robot_dynamics"), ("python", "")):
+        (binaries / program).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        (binaries / program).chmod(0o755)
+    monkeypatch.setenv("PATH", str(binaries), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *sys.path]))
+    monkeypatch.chdir(folder)
+
+    def run(command: str) -> tuple[int, str]:
+        words = shlex.split(command, comments=True)
+        if words[0] == "robot_dynamics" and ">" not in words:  # quicker than a process
+            status = main(words[1:], [add_reproduce])
+        else:
+            status = subprocess.run(["sh", "-c", command], timeout=PATIENCE_S).returncode
+        return status, "".join(capfd.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("name", followed())
+def test_a_page_can_be_followed(name, execute):
+    """In a new folder, in their order: files are saved, commands end with the stated status.
+
+    Commands of a tutorial also print the page's output, `...` for anything.
+    """
+    pytest.importorskip("matplotlib")
+    page, printed = {page.stem: page for page in PAGES}[name], ""
+    if name in CONTINUES:
+        for block in blocks(page.with_stem(CONTINUES[name])):
+            save(block)
+    for block in blocks(page):
+        save(block)
+        if is_shell(block):
+            printed = ""
+            for command in commands(block):
+                ours = command.startswith("robot_dynamics ") and not elsewhere(command)
+                if ours or (name in TUTORIALS and block.language == "sh"):
+                    require_packages(command)
+                    status, said = execute(command)
+                    assert status == stated(command)[1], f"{command}\n{said}"
+                    printed += said
+        elif block.language == "text" and name in TUTORIALS:
+            # A line of dots alone stands for any lines, or for none.
+            parts = re.sub(r"^\.\.\.\n", "...", block.text, flags=re.M).split("...")
+            shown = r".*".join(map(re.escape, parts))
+            assert re.search(rf"(?:^|\n){shown}", printed, re.S), (
+                f"line {block.line} shows\n{block.text}\nprinted was\n{printed}"
+            )
 
 
 def test_no_command_is_in_a_block_of_another_language():
     """Blocks that are not marked as commands have none, so that each is checked."""
     for page in PAGES:
         for block in blocks(page):
-            if block.language not in ("sh", "bash", "console"):
+            if not is_shell(block):
                 assert not re.search(r"^(\$ )?(\S*/)?robot_dynamics [a-z]", block.text, re.M), page
 
 

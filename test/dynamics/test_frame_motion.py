@@ -32,7 +32,7 @@ def reference_frames(pin):
 
 
 @pytest.mark.parametrize("axes", AXES)
-def test_equal_pinocchio_on_trees(tree, rng, axes):
+def test_equal_pinocchio_on_trees(tree, rng, axes, interpreted):
     """Jacobians, velocities, spatial and classical accelerations are Pinocchio's, of all frames
     and joint types; J is the one that it computes, and so is dJ/dt qd.
     """

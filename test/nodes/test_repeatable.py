@@ -21,41 +21,28 @@ CHANGES = [
     "plant.sensors.wrench_delay_periods=2",
     "plant.sensors.sample_periods={right: 2}",
     # A moment without torque; an arm whose numbers come back; one that is left to its drive.
-    "plant.faults=[{kind: drive_gain, value: 0.0, arm: left, time_s: 0.6, duration_s: 0.004}, "
-    "{kind: position_nan, arm: right, time_s: 1.8, duration_s: 0.1}, "
-    "{kind: position_nan, arm: left, time_s: 2.5, duration_s: 0.3}]",
+    "plant.faults=[{kind: drive_gain, value: 0.0, arm: left, time_s: 0.25, duration_s: 0.004}, "
+    "{kind: position_nan, arm: right, time_s: 0.3, duration_s: 0.1}, "
+    "{kind: position_nan, arm: left, time_s: 0.5, duration_s: 0.3}]",
 ]
-
-
-def hashes_of(duration, changes, busy):
-    """Return the state hashes of a run without ROS and of one on topics for each entry of busy."""
-    scenario = load_scenario("lift_box", changes)
-    alone = simulate(scenario, duration=duration).recording
-    found = [alone.get("plant_state_hash")]
-    for count in busy:
-        loops = [
-            subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)
-        ]
-        try:
-            recording = demonstrate(scenario, duration=duration).recording
-        finally:
-            for loop in loops:
-                loop.kill()
-                loop.wait()
-        found.append(recording.get("plant_state_hash"))
-        assert np.array_equal(recording["commanded_torque"], alone["commanded_torque"])
-    return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes", [HEAVY, CHANGES], ids=["estimated payload", "real sensors and a fault"]
 )
-def test_three_runs_are_equal_to_the_last_bit(changes, capsys):
-    """Proves it of 3 s, one run with every core busy, and equal to the run without ROS."""
+def test_a_run_on_a_busy_machine_is_equal_to_the_last_bit(changes):
+    """On topics while every core is busy, as without ROS; test_demo has it without the load."""
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-    hashes = hashes_of(3.0, changes, [0, os.cpu_count() or 2, 0])
-    with capsys.disabled():
-        print("\n" + "\n".join(hashes))
-    assert len(hashes) == 4
-    assert len(set(hashes)) == 1
+    scenario = load_scenario("lift_box", changes)
+    alone = simulate(scenario, duration=1.0).recording
+    busy = [sys.executable, "-c", "while True: pass"]
+    loops = [subprocess.Popen(busy) for _ in range(os.cpu_count() or 2)]
+    try:
+        recording = demonstrate(scenario, duration=1.0).recording
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    assert recording.get("plant_state_hash") == alone.get("plant_state_hash")
+    assert np.array_equal(recording["commanded_torque"], alone["commanded_torque"])

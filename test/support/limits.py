@@ -69,7 +69,7 @@ TESTS = {
         "control/test_safety.py",
         "control/test_wrench_residual.py",
     ],
-    "control/joint_motion.py": ["control/test_joint_motion.py"],
+    "control/joint_motion.py": ["control/test_joint_motion.py", "control/task/test_free_arms.py"],
     "control/wrist_sensors.py": ["control/test_wrist_sensors.py"],
     "control/start_check.py": ["control/test_start_check.py"],
     "control/path_check.py": ["control/test_path_check.py"],

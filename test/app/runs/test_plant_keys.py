@@ -12,7 +12,7 @@ import pytest
 
 import robot_dynamics as rd
 from robot_dynamics.app.command_line.scenario_schema import key_paths
-from robot_dynamics.app.runs.run import simulate
+from robot_dynamics.app.runs.run import Preparation, simulate
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation.faults import OF_MESSAGES, FaultSettings
 from robot_dynamics.simulation.settings import PlantSettings
@@ -129,6 +129,12 @@ def test_each_key_acts(plant, key):
     assert np.array_equal(before, after, equal_nan=True) is (OF_ONE.get(key, plant) != plant)
 
 
+@pytest.fixture(scope="module")
+def prepared():
+    """System and law, which single runs share."""
+    return Preparation()
+
+
 #: Faults from the first sample on: a single run is refused, and has no motion to compare.
 AT_START = (
     "sensors.velocities",
@@ -150,7 +156,7 @@ AT_START = (
 @pytest.mark.parametrize(
     "key", [key for key in ACTING if OF_ONE.get(key) != "mujoco" and key not in AT_START]
 )
-def test_each_key_acts_in_batches(key):
+def test_each_key_acts_in_batches(prepared, key):
     """A cell is its single run."""
     name, common = ELSEWHERE.get(key, ("lift_box", tuple(ALSO.get(key, ()))))
     overrides = [*common, CHANGES[key]]
@@ -158,7 +164,7 @@ def test_each_key_acts_in_batches(key):
         overrides = ["cell.surfaces.0.friction=0.6", CHANGES[key]]
     batch = rd.BatchSimulation(name, 1, overrides=overrides, threads=1)
     run = batch.run(0.01, record=("joint_position", "applied_torque"))
-    single = simulate(name, overrides=overrides, duration=0.01).recording
+    single = simulate(name, overrides=overrides, duration=0.01, preparation=prepared).recording
     for column, values in run.columns.items():
         kept = values[:, 0]
         rows = np.isfinite(kept).all(axis=1)

@@ -28,12 +28,12 @@ SYSTEMS = [
     pytest.param("floating", (6, 6, 6), 0, marks=LARGE),
     pytest.param("floating", (8, 8), 2, marks=LARGE),
 ]
-STATES = 200
+STATES = 60
 
 
 @pytest.mark.parametrize(("base", "joints", "passive"), SYSTEMS)
 def test_it_is_the_closed_loop_engine(base, joints, passive):
-    """Over 1000 states, all accelerations and grasp wrenches are those of the engine."""
+    """At random states, all accelerations and grasp wrenches are those of the engine."""
     rng = np.random.default_rng(2)
     system = random_unified(rng, base, joints, passive)
     near_singular = 0

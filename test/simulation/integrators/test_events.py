@@ -121,8 +121,7 @@ def precisely_rolled_off():
     return rolled_off(8, 2e-3)[0]
 
 
-@pytest.mark.parametrize("order", [1, 2, 4])
-@pytest.mark.parametrize("step", [5e-4, 2e-3])
+@pytest.mark.parametrize(("order", "step"), [(1, 2e-3), (2, 2e-3), (2, 1e-3), (4, 2e-3)])
 def test_a_rolling_ball_leaves_a_dome_once(precisely_rolled_off, order, step):
     """Errors of the scheme, which are as large as the gap at first, do not close it again."""
     motion, gaps = rolled_off(order, step)
