@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
 
+_UNIT = 1e-3  # tolerance of the length of quaternions that are printed with few digits
+
 
 def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]:
     """Return values as an array (length,) of finite numbers; one number is an array of one.
@@ -150,6 +152,28 @@ def unit_vector(name: str, values: object) -> NDArray[np.float64]:
     if not 0.0 < length < np.inf:
         raise ArgumentError(f"{name} is {_shortened(values)}, expected a direction.")
     return array / length
+
+
+def pose_vector(name: str, values: object) -> NDArray[np.float64]:
+    """Return a pose x y z qx qy qz qw (7,) whose quaternion is divided by its length.
+
+    Args:
+        name: Name of the argument, for the message.
+        values: The pose.
+
+    Raises:
+        ArgumentError: If it is not a vector (7,), not finite, or its quaternion differs from
+            length 1 by more than the digits of files.
+    """
+    pose = finite_vector(name, values, 7).copy()
+    length = float(np.linalg.norm(pose[3:]))
+    if not abs(length - 1.0) <= _UNIT:
+        raise ArgumentError(
+            f"{name} has a quaternion of length {length:.4g}; expected x y z and a unit "
+            "quaternion qx qy qz qw."
+        )
+    pose[3:] /= length
+    return pose
 
 
 def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
