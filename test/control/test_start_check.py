@@ -163,5 +163,5 @@ def test_one_arm_agrees_with_itself(held):
 @pytest.mark.parametrize("gap", [(np.nan, 0.0), (0.0, np.nan)])
 def test_deviations_that_are_no_numbers_are_refused(gap):
     """Whether distance or angle is none."""
-    with pytest.raises(StartError, match="arm 'b' is .*nan"):
+    with pytest.raises(StartError, match=r"arm 'b' is .*nan"):
         require_near(StartSettings(), ["a", "b"], [(0.02, 0.0), gap], "its grasp")

@@ -301,7 +301,7 @@ def test_starts_from_afar_are_refused():
         controller(Plan(1, start=[*START[:3], *half_a_turn]), environment=touching()).check_start(
             Q, REST
         )
-    with pytest.raises(StartError, match="degrees from where"):
+    with pytest.raises(StartError, match="degrees from its place"):
         control.check_start(Q + np.array([0.0] * 7 + [0.2] + [0.0] * 6), REST)
     with pytest.raises(StartError, match="moves at"):
         control.check_start(Q, REST + 0.1)
