@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
+from robot_dynamics.wording import shortened
 
 _UNIT = 1e-3  # tolerance of the length of quaternions that are printed with few digits
 
@@ -228,5 +229,4 @@ def require_orientations(model: Model, q: NDArray[np.float64]) -> None:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(value))
