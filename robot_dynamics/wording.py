@@ -1,10 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and units in sentences for people."""
+"""Numbers, units and values in sentences and files."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 #: Units of efforts by the units of positions.
 EFFORT_UNITS = {"rad": "N m", "m": "N"}
@@ -46,6 +47,16 @@ def outside(value: float, lower: float, upper: float, unit: str, digits: int = 4
     if unit == "rad" and abs(value) > _TURN and lower <= math.radians(value) <= upper:
         text += f"; {value:.6g} degrees are {math.radians(value):.4g} rad"
     return text
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text, its end left out if it has more characters than `most`."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def exact(values: Iterable[float]) -> str:
+    """Return numbers in a row that are read back to the last bit."""
+    return " ".join(repr(float(value)) for value in values)
 
 
 def counted(count: int, noun: str) -> str:

@@ -33,6 +33,7 @@ from robot_dynamics.control.settings import (
     ReferenceSettings,
     SegmentSettings,
 )
+from robot_dynamics.dynamics.arguments import pose_vector
 from robot_dynamics.errors import ArgumentError, require_length
 
 # s(u) for u in [0, 1] with as many zero derivatives at both ends as possible.
@@ -286,12 +287,7 @@ def plan_reference(
         ArgumentError: If the start is not a pose, if changes of the force overlap or are out of
             order, or if a wrench has the wrong number of components.
     """
-    pose = np.array(start, dtype=float)
-    require_length("start", pose.tolist(), 7, "x y z qx qy qz qw")
-    norm = float(np.linalg.norm(pose[3:]))
-    if not (np.isfinite(pose).all() and abs(norm - 1.0) < 1e-3):
-        raise ArgumentError(f"start {pose.tolist()} is no pose; expected a unit quaternion.")
-    pose[3:] /= norm
+    pose = pose_vector("start", start)
     # Without any segment, or any change of the force, there is one that changes nothing.
     segments = _plan_segments(settings.segments or (SegmentSettings(1.0),), pose)
     size = 6 * (arm_count - 1)

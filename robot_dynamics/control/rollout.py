@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,57 +22,27 @@ from robot_dynamics.manipulation.system import GraspSystem
 
 
 class LawParts(NamedTuple):
-    """Results of a law without limits at states on its plan; over na arm joints.
+    """Results of a law without limits at a state on its plan; over na arm joints.
 
     Attributes:
-        torque: Command (..., na).
-        support: Support torque in it (..., na).
-        acceleration: Resulting joint accelerations (..., na).
-        pivot: Smallest relative pivot of an arm's J H^-1 J^T (...); 0 at a singularity.
-        tilt: Tilt of each soft finger from its grasp (..., s) [rad].
+        torque: Command (na,).
+        support: Support torque in it (na,).
+        acceleration: Resulting joint accelerations (na,).
+        pivot: Smallest relative pivot of an arm's J H^-1 J^T; 0 at a singularity.
+        tilt: Tilt of each soft finger from its grasp (s,) [rad].
     """
 
     torque: Array
     support: Array
     acceleration: Array
-    pivot: Array
+    pivot: float
     tilt: Array
 
 
-#: From positions (..., nq) and velocities (..., nv) of the model, the object's among them, and
-#: rows of the plan for each body of the object (..., w).
-UnlimitedLaw = Callable[[Array, Array, Sequence[Array]], LawParts]
-
-
-class LawAlongPlan(Protocol):
-    """A law without limits at the instants of a plan, one after the other."""
-
-    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
-        """Return the accelerations of the arm joints (na,) at a state at an instant."""
-
-    def parts(self, at: Array, rate: Array) -> LawParts:
-        """Return the results at the states (n, nq) and (n, nv) of the first n instants."""
-
-
-@runtime_checkable
-class PreparedLaw(Protocol):
-    """An `UnlimitedLaw` with a faster way along a plan."""
-
-    def along(self, rows: Sequence[Array]) -> LawAlongPlan:
-        """Return the law along rows of a plan, for each body of the object (N, w)."""
-
-
-class _AlongPlan(NamedTuple):
-    """Any law along a plan."""
-
-    law: UnlimitedLaw
-    rows: Sequence[Array]
-
-    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
-        return self.law(at, rate, [part[i] for part in self.rows]).acceleration
-
-    def parts(self, at: Array, rate: Array) -> LawParts:
-        return self.law(at, rate, [part[: len(at)] for part in self.rows])
+#: Of the number of an instant, and the model's positions (nq,) and velocities (nv,) there.
+LawAlongPlan = Callable[[int, Array, Array], LawParts]
+#: Of the rows of a plan at its instants, for each body of the object (N, w).
+UnlimitedLaw = Callable[[Sequence[Array]], LawAlongPlan]
 
 
 @dataclass(frozen=True)
@@ -127,8 +97,8 @@ def rollout(
     path = ClosedPath(system, terms, contacts)
     path.at = system.positions(q)
     step = float(times[1] - times[0]) if len(times) > 1 else 0.0
-    along = law.along(rows) if isinstance(law, PreparedLaw) else _AlongPlan(law, rows)
-    positions, rates = [], []
+    along, na = law(rows), len(q)
+    positions, rates, found = [], [], list[LawParts]()
     failed_at, gaps = None, np.zeros((len(system.arms), 2))
     for i, time in enumerate(times.tolist()):
         here = [part[i] for part in rows]
@@ -137,21 +107,20 @@ def rollout(
             break
         positions.append(path.at.copy())
         rates.append(path.rate.copy())
-        acceleration = along.acceleration(i, path.at, path.rate)
-        path.advance(step, acceleration)
-    count = len(positions)
+        found.append(along(i, path.at, path.rate))
+        path.advance(step, found[-1].acceleration)
+    count = len(found)
     at = np.reshape(positions, (count, system.model.nq))
     rate = np.reshape(rates, (count, system.model.nv))
-    found = along.parts(at, rate)
     return Rollout(
         times[:count],
         at,
         at[:, system.q_index],
         rate[:, system.v_index],
-        found.torque,
-        found.support,
-        found.pivot,
-        found.tilt,
+        np.reshape([each.torque for each in found], (count, na)),
+        np.reshape([each.support for each in found], (count, na)),
+        np.array([each.pivot for each in found]),
+        np.reshape([each.tilt for each in found], (count, len(found[0].tilt) if found else 0)),
         failed_at,
         gaps,
     )

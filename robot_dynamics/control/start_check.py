@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,12 +19,14 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
 from robot_dynamics.wording import apart, outside
 
+OBJECT = "the object"
+
 
 class StartError(RobotDynamicsError):
     """The state does not allow a start.
 
     Attributes:
-        subject: Name of the arm or joint.
+        subject: Name of the arm or joint, or `OBJECT`.
         value: Its deviation [m, rad, or rad/s or m/s].
         expected: Largest allowed deviation.
     """
@@ -67,21 +71,36 @@ def check_start(
         require_length(name, values.tolist(), len(system.joint_names), "one for each arm joint")
     check_joints(system, settings, q, qd)
     gaps = [distance_between(*pair) for pair in zip(_poses_seen(system, q), poses, strict=True)]
-    shares = [
-        max(distance / settings.position_tolerance_m, angle / settings.rotation_tolerance_rad)
-        for distance, angle in gaps
-    ]
+    require_near(settings, [arm.name for arm in system.arms], gaps, "its grasp")
+
+
+def require_near(
+    settings: StartSettings, subjects: Sequence[str], gaps: ArrayLike, place: str
+) -> None:
+    """Refuse a start if the largest of some distances and angles is beyond the tolerances.
+
+    Args:
+        settings: Tolerances of a start.
+        subjects: Names of arms, or `OBJECT`.
+        gaps: Their distances [m] and angles [rad] from the place (n, 2).
+        place: The place, in words.
+
+    Raises:
+        StartError: With the largest deviation.
+    """
+    most, turn = settings.position_tolerance_m, settings.rotation_tolerance_rad
+    shares = np.max(np.asarray(gaps) / [most, turn], axis=1)  # a NaN is the largest
     worst = int(np.argmax(shares))
     if shares[worst] <= 1.0:
         return
-    arm, (distance, angle) = system.arms[worst].name, gaps[worst]
+    subject, (distance, angle) = subjects[worst], np.asarray(gaps)[worst].tolist()
+    words = subject if subject == OBJECT else f"arm {subject!r}"
     raise StartError(
-        arm,
+        subject,
         distance,
-        settings.position_tolerance_m,
-        f"arm {arm!r} is {distance:.3g} m and {np.degrees(angle):.3g} degrees from its grasp; "
-        f"expected at most {settings.position_tolerance_m:g} m and "
-        f"{np.degrees(settings.rotation_tolerance_rad):.3g} degrees.",
+        most,
+        f"{words} is {distance:.3g} m and {np.degrees(angle):.3g} degrees from {place}; expected "
+        f"at most {most:g} m and {np.degrees(turn):.3g} degrees.",
     )
 
 

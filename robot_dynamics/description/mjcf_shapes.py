@@ -21,7 +21,6 @@ from robot_dynamics.model.elements import inverse_pose, pose
 
 _HIDDEN = 3  # first group of geoms that are not shown
 _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour of geoms that state none
-_Kind = Literal["box", "cylinder", "capsule", "sphere", "mesh"]
 
 
 def read_shapes(source: MjcfSource) -> tuple[Shape, ...]:

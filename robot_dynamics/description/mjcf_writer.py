@@ -34,6 +34,7 @@ from robot_dynamics.model.elements import (
     pose,
 )
 from robot_dynamics.resources import ResourceNotFoundError
+from robot_dynamics.wording import exact
 
 _KINDS = {
     "revolute": "hinge",
@@ -114,7 +115,7 @@ class _Writer:
         ET.SubElement(
             root, "compiler", angle="radian", autolimits="false", inertiafromgeom="false"
         )
-        ET.SubElement(root, "option", gravity=_numbers(gravity))
+        ET.SubElement(root, "option", gravity=exact(gravity))
         self._asset = ET.SubElement(root, "asset")
         self._meshes: dict[tuple[str, str], str] = {}
         self._world = ET.SubElement(root, "worldbody")
@@ -269,14 +270,14 @@ class _Writer:
         in_body = inverse_pose(moved.body)
         values = {"name": joint.name, "type": kind}
         if kind != "free":
-            values["pos"] = _numbers(in_body[:3, 3])
+            values["pos"] = exact(in_body[:3, 3])
         if kind in ("hinge", "slide"):
             axis = np.asarray(joint.axis) / np.linalg.norm(joint.axis)
-            values["axis"] = _numbers(in_body[:3, :3] @ axis)
+            values["axis"] = exact(in_body[:3, :3] @ axis)
             values |= _range(joint)
             rest = float(np.max(joint.rest))
             if rest and np.any(joint.stiffness):
-                values["springref"] = _number(rest)
+                values["springref"] = repr(float(rest))
         elif np.any(joint.rest):
             self._lose("springs at rest elsewhere than at zero are", joint.name)
             joint = replace(joint, stiffness=0.0, rest=0.0)
@@ -290,7 +291,7 @@ class _Writer:
             if len(value) > 1:
                 self._lose(f"{name} that differs between freedoms is", joint.name)
             elif value[0]:
-                values[attribute] = _number(float(value[0]))
+                values[attribute] = exact(value[:1])
         ET.SubElement(body, "joint", values)
 
     def _add_contents(self, body: ET.Element, link: str, frame: Array) -> None:
@@ -311,7 +312,7 @@ class _Writer:
         if visual:
             values |= {"contype": "0", "conaffinity": "0"}
             if shape.color is not None:
-                values["rgba"] = _numbers(shape.color)
+                values["rgba"] = exact(shape.color)
         if shape.kind == "mesh":
             mesh = self._mesh(shape)
             if mesh is None:
@@ -326,7 +327,7 @@ class _Writer:
                 "cylinder": [shape.size[0], half[-1]],
                 "capsule": [shape.size[0], half[-1]],
             }[shape.kind]
-            values |= {"type": shape.kind, "size": _numbers(size)}
+            values |= {"type": shape.kind, "size": exact(size)}
         ET.SubElement(body, "geom", values)
 
     def _mesh(self, shape: Shape) -> str | None:
@@ -337,7 +338,7 @@ class _Writer:
             return None
         if file.suffix.lower() not in _READ_MESHES:
             return None
-        key = str(file), _numbers(shape.size)
+        key = str(file), exact(shape.size)
         if key not in self._meshes:
             self._meshes[key] = f"{file.stem}_{len(self._meshes)}"
             values = {"name": self._meshes[key], "file": key[0], "scale": key[1]}
@@ -382,18 +383,18 @@ class _Writer:
             if others:
                 values["joint2"] = others[0][0]
                 slope = -others[0][1] / a
-            values["polycoef"] = _numbers([coupling.offset / a, slope, 0.0, 0.0, 0.0])
+            values["polycoef"] = exact([coupling.offset / a, slope, 0.0, 0.0, 0.0])
             ET.SubElement(self._equality, "joint", values)
             return
         fixed = ET.SubElement(self._tendon, "fixed", name=coupling.name)
         for joint, factor in coupling.terms:
-            ET.SubElement(fixed, "joint", joint=joint, coef=_number(factor))
+            ET.SubElement(fixed, "joint", joint=joint, coef=repr(float(factor)))
         ET.SubElement(
             self._equality,
             "tendon",
             name=coupling.name,
             tendon1=coupling.name,
-            polycoef=_numbers([coupling.offset, 0.0, 0.0, 0.0, 0.0]),
+            polycoef=exact([coupling.offset, 0.0, 0.0, 0.0, 0.0]),
         )
 
     def _add_drive(self, joint: JointElement) -> None:
@@ -405,7 +406,7 @@ class _Writer:
         values = {"name": joint.name, "joint": joint.name}
         effort = joint.limits_of_each[0].effort
         if math.isfinite(effort):
-            values |= {"forcelimited": "true", "forcerange": _numbers([-effort, effort])}
+            values |= {"forcelimited": "true", "forcerange": exact([-effort, effort])}
         ET.SubElement(self._actuator, "motor", values)
 
 
@@ -417,27 +418,19 @@ def _range(joint: JointElement) -> dict[str, str]:
     ):
         return {}
     ends = np.clip([limits.lower, limits.upper], -1e6, 1e6)
-    return {"limited": "true", "range": _numbers(ends)}
+    return {"limited": "true", "range": exact(ends)}
 
 
 def _inertial(link: LinkElement) -> dict[str, str]:
     I = np.asarray(link.inertia, dtype=float)
     entries = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
     return {
-        "mass": _number(link.mass),
-        "pos": _numbers(link.center),
-        "fullinertia": _numbers(entries),
+        "mass": repr(float(link.mass)),
+        "pos": exact(link.center),
+        "fullinertia": exact(entries),
     }
 
 
 def _placement(frame: Array) -> dict[str, str]:
     x, y, z, w = quaternion_of_rotation(frame[:3, :3])
-    return {"pos": _numbers(frame[:3, 3]), "quat": _numbers((w, x, y, z))}
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(_number(value) for value in values)
-
-
-def _number(value: float) -> str:
-    return repr(float(value))
+    return {"pos": exact(frame[:3, 3]), "quat": exact((w, x, y, z))}

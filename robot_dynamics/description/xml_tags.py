@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.wording import shortened
 
 # Decimal numbers only: float() would also take 1_000, nan and infinity.
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -244,4 +245,4 @@ def _meant(name: str, known: Sequence[str]) -> str:
 
 def short(text: str) -> str:
     """Return a text in quotes, its end left out if it is long."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+    return repr(shortened(text, 40))

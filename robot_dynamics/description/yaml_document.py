@@ -37,6 +37,7 @@ from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
 from robot_dynamics.description.files import locate
 from robot_dynamics.description.yaml_nodes import YamlNode, merged, parse_yaml, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.wording import shortened
 
 __all__ = ["YamlNode", "decode", "merged", "parse_yaml", "read_yaml"]
 
@@ -204,7 +205,7 @@ class _Decoder:
             too_large = isinstance(value, int) and abs(value) > 10**308
             value = math.inf if too_large else float(value)
         unit = f" {_unit(metadata)}" if _unit(metadata) else ""
-        problem, shown = "", _shortened(node.text)
+        problem, shown = "", shortened(node.text)
         if value != value or (math.isinf(value) and not metadata.get("infinite")):
             problem = f"expected a finite number, not {shown}"
         elif "minimum" in metadata and value < metadata["minimum"]:
@@ -311,8 +312,4 @@ def _found(node: YamlNode) -> str:
         return "a list"
     if node.value is None:
         return "nothing"
-    return repr(_shortened(node.text))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) < 60 else text[:57] + "..."
+    return repr(shortened(node.text))

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import Model
+from robot_dynamics.wording import shortened
+
+_UNIT = 1e-3  # tolerance of the length of quaternions that are printed with few digits
 
 
 def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]:
@@ -152,6 +155,28 @@ def unit_vector(name: str, values: object) -> NDArray[np.float64]:
     return array / length
 
 
+def pose_vector(name: str, values: object) -> NDArray[np.float64]:
+    """Return a pose x y z qx qy qz qw (7,) whose quaternion is divided by its length.
+
+    Args:
+        name: Name of the argument, for the message.
+        values: The pose.
+
+    Raises:
+        ArgumentError: If it is not a vector (7,), not finite, or its quaternion differs from
+            length 1 by more than the digits of files.
+    """
+    pose = finite_vector(name, values, 7).copy()
+    length = float(np.linalg.norm(pose[3:]))
+    if not abs(length - 1.0) <= _UNIT:
+        raise ArgumentError(
+            f"{name} has a quaternion of length {length:.4g}; expected x y z and a unit "
+            "quaternion qx qy qz qw."
+        )
+    pose[3:] /= length
+    return pose
+
+
 def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
     """Return a pose as a homogeneous matrix (4, 4).
 
@@ -204,5 +229,4 @@ def require_orientations(model: Model, q: NDArray[np.float64]) -> None:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(value))

@@ -27,14 +27,11 @@ class ReachError(RobotDynamicsError):
         arm: Name of the arm with the largest gap.
         arms: Names of all arms out of reach, largest gap first.
         gaps: Their remaining gaps, by name.
-        position_gap: Remaining distance of `arm` [m].
-        rotation_gap: Remaining angle of `arm` [rad].
     """
 
     def __init__(self, gaps: Mapping[str, Gap]) -> None:
         self.arms, self.gaps = tuple(gaps), dict(gaps)
         self.arm = self.arms[0]
-        self.position_gap, self.rotation_gap = gaps[self.arm].position, gaps[self.arm].rotation
         remain = [f"{gap} remain" for gap in gaps.values()]
         if len(gaps) == 1:
             words = f"arm {self.arm!r} does not reach its grasp: {remain[0]}"

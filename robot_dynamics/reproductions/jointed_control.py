@@ -239,7 +239,6 @@ class JointedRecord:
         torque: Torques (ticks, n).
         scales: Scales of force and motion by limits (ticks, 2).
         gap: Largest closure error of the joint [rad, m].
-        rechoices: Number of new choices of pseudovelocities.
         conditioning: Largest condition number of [A; B].
     """
 
@@ -253,7 +252,6 @@ class JointedRecord:
     torque: Array
     scales: Array
     gap: float
-    rechoices: int
     conditioning: float
 
     @property
@@ -328,6 +326,5 @@ def run_jointed(
         of["torque"],
         of["scales"],
         plant.gap,
-        len(controller.choice.changes),
         controller.choice.worst,
     )

@@ -13,9 +13,8 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.jointed.object_path import ObjectPath, carried
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
-from robot_dynamics.model import pose
+from robot_dynamics.model import pose_of
 from robot_dynamics.reproductions.joint_space import JointSpaceTerms
-from robot_dynamics.spatial import Transform
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class PartPoses:
     def __init__(self, system: JointedObjectSystem) -> None:
         self._in_tool = np.array(
             [
-                np.linalg.inv(_matrix(part.tool_placement)) @ _matrix(part.placement)
+                np.linalg.inv(pose_of(part.tool_placement)) @ pose_of(part.placement)
                 for part in system.parts
             ]
         )
@@ -106,8 +105,3 @@ def _rotation_vectors(R: Array) -> Array:
     sine = np.sqrt(np.sum(sine_axis * sine_axis, axis=1))
     ratio = np.where(sine > 1e-9, np.arctan2(sine, cosine) / np.maximum(sine, 1e-9), 1.0)
     return np.asarray(sine_axis * ratio[:, None])
-
-
-def _matrix(X: Transform) -> Array:
-    """Return the pose (4, 4) of the frame that X leads to."""
-    return pose([*X.r], np.array(X.E.rows, dtype=float).T)

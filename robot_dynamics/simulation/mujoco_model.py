@@ -14,7 +14,7 @@ tangents of a circle about it, from a yoke that turns along.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from robot_dynamics.simulation.contact.terms import SceneTerms
 from robot_dynamics.simulation.scene import ArmContact, Scene, SurfaceContact
 from robot_dynamics.simulation.stops import Stops
 from robot_dynamics.spatial import Inertia, Transform, Vector3
+from robot_dynamics.wording import exact
 
 #: MuJoCo's impedance of rigid constraints: they yield by 1e-4 of a load's acceleration.
 STIFF = "0.9999 0.9999 0.001"
@@ -232,7 +233,7 @@ class _Translation:
             root, "compiler", angle="radian", autolimits="false", balanceinertia="true"
         )
         etree.SubElement(
-            root, "option", timestep=repr(step), gravity=_text(model.gravity),
+            root, "option", timestep=repr(step), gravity=exact(model.gravity),
             integrator="implicitfast", solver="Newton", iterations="50", tolerance="1e-14",
         )  # fmt: skip
         self.bodies = {WORLD: etree.SubElement(root, "worldbody")}
@@ -241,7 +242,7 @@ class _Translation:
                 self.bodies[index] = element = _body(self.bodies[body.parent], body)
                 for ends in self._ranges(body.joint):
                     stiff = {"solreflimit": self._solref, "solimplimit": STIFF}
-                    element[0].attrib.update({"limited": "true", "range": _text(ends), **stiff})
+                    element[0].attrib.update({"limited": "true", "range": exact(ends), **stiff})
         self._equality = etree.SubElement(root, "equality")
         self.tendon = etree.SubElement(root, "tendon")
         self._sensor = etree.SubElement(root, "sensor")
@@ -296,7 +297,7 @@ class _Translation:
             names = [f"{name}_{i}_{end}" for _, _, end in ends]
             for (element, frame, _), site in zip(ends, names, strict=True):
                 at = frame[:3, :3] @ place + frame[:3, 3]
-                etree.SubElement(element, "site", name=site, pos=_text(at))
+                etree.SubElement(element, "site", name=site, pos=exact(at))
             etree.SubElement(
                 self._equality, "connect", site1=names[0], site2=names[1],
                 solref=self._solref, solimp=STIFF,
@@ -340,7 +341,7 @@ class _Translation:
             for end, at in (("lower", low + angle), ("upper", high - angle)):
                 chord = etree.SubElement(
                     self.tendon, "spatial", name=f"{loop.name}_{end}", limited="true",
-                    range=_text((0.0, longest)), solreflimit=self._solref, solimplimit=STIFF,
+                    range=exact((0.0, longest)), solreflimit=self._solref, solimplimit=STIFF,
                 )  # fmt: skip
                 for side, body, frame, turn in (
                     ("predecessor", loop.predecessor, loop.predecessor_placement, at),
@@ -348,7 +349,7 @@ class _Translation:
                 ):
                     site = f"{loop.name}_{end}_{side}"
                     point = [_APART * np.cos(turn), _APART * np.sin(turn), 0.0, 1.0]
-                    at_body = _text((pose_of(frame) @ point)[:3])
+                    at_body = exact((pose_of(frame) @ point)[:3])
                     etree.SubElement(self.bodies[body], "site", name=site, pos=at_body)
                     etree.SubElement(chord, "site", site=site)
 
@@ -390,7 +391,7 @@ class _Translation:
         other, places = base, axis_points()
         if environment_joint.kind == "line":
             along = np.linalg.inv(frame) @ pose @ part[:, 3]
-            at = _text((0.0, 0.0, along[2]))
+            at = exact((0.0, 0.0, along[2]))
             other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
             etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
             etree.SubElement(
@@ -418,7 +419,7 @@ class _Translation:
                 (base, "far", at - _LONG * way),
                 (body, "near", part[:3, :3] @ at + part[:3, 3]),
             ):
-                etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=_text(place))
+                etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=exact(place))
         for word, bound in (("friction", environment_joint.friction), ("damping", UNBOUNDED)):
             if getattr(environment_joint, word) == 0.0:
                 continue
@@ -499,7 +500,7 @@ def _body(parent: etree._Element, body: Body) -> etree._Element:
     mass, center, matrix = mass_properties(body.inertia)
     six = [matrix[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     etree.SubElement(
-        element, "inertial", mass=repr(mass), pos=_text(center), fullinertia=_text(six)
+        element, "inertial", mass=repr(mass), pos=exact(center), fullinertia=exact(six)
     )
     return element
 
@@ -516,11 +517,7 @@ def placement(transform: Transform) -> dict[str, str]:
     """Return the attributes of a body or a site with this pose in its parent."""
     frame = pose_of(transform)
     x, y, z, w = Rotation.from_matrix(frame[:3, :3]).as_quat()
-    return {"pos": _text(frame[:3, 3]), "quat": _text((w, x, y, z))}
-
-
-def _text(values: Iterable[float]) -> str:
-    return " ".join(repr(float(value)) for value in values)
+    return {"pos": exact(frame[:3, 3]), "quat": exact((w, x, y, z))}
 
 
 def addresses(
@@ -558,9 +555,9 @@ class _Compliance:
         c = 2.0 * damping_ratio(material.restitution) * np.sqrt(k * self._mass(places) / n)
         slip = _SPRING / (_STEPS_OF_SLIP * self._step)
         return {
-            "solref": _text([-k * part, -c * part]),
-            "solreffriction": _text([-1.0, -slip]),  # friction has no place to return to
-            "solimp": _text([_SPRING, _SPRING, 1e-3]),
+            "solref": exact([-k * part, -c * part]),
+            "solreffriction": exact([-1.0, -slip]),  # friction has no place to return to
+            "solimp": exact([_SPRING, _SPRING, 1e-3]),
         }
 
     def _mass(self, places: list[int]) -> float:
@@ -684,8 +681,8 @@ def _geom(
 ) -> None:
     x, y, z, w = Rotation.from_matrix(axes).as_quat()
     etree.SubElement(
-        parent, "geom", name=name, type=kind, size=_text(size), pos=_text(at),
-        quat=_text([w, x, y, z]), mass="0", contype="0", conaffinity="0",
+        parent, "geom", name=name, type=kind, size=exact(size), pos=exact(at),
+        quat=exact([w, x, y, z]), mass="0", contype="0", conaffinity="0",
     )  # fmt: skip
 
 
@@ -701,7 +698,7 @@ def _pair(
     friction = [cone.friction, cone.friction, cone.torsion, 0.0, 0.0]
     etree.SubElement(
         pairs, "pair", name=f"{name}_pair", geom1=one, geom2=other, condim=str(condim),
-        friction=_text(np.maximum(friction, 1e-5)), **given,
+        friction=exact(np.maximum(friction, 1e-5)), **given,
     )  # fmt: skip
 
 

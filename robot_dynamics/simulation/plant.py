@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.arrays import Array, Mask
-from robot_dynamics.dynamics.arguments import finite_vector
+from robot_dynamics.dynamics.arguments import finite_vector, pose_vector
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.wrist_sensors import ToolWeights
 from robot_dynamics.model import Model
@@ -333,11 +333,7 @@ class ScenePlant(Plant):
         held = "an object that the arms hold, or with a joint, stays in its grasps"
         if not isinstance(self.engine, PlacesObject) or self.system.object_joint is not None:
             raise ArgumentError(f"{held}; expected one that stands on a surface.")
-        where = finite_vector("pose", pose, 7).copy()
-        if not abs(np.linalg.norm(where[3:]) - 1.0) <= 1e-3:
-            raise ArgumentError(f"the quaternion is {where[3:].tolist()}; expected length 1.")
-        where[3:] /= np.linalg.norm(where[3:])
-        self.engine.place(where, finite_vector("twist", twist, 6))
+        self.engine.place(pose_vector("pose", pose), finite_vector("twist", twist, 6))
 
     def truth(self) -> Truth:
         """Return the present true state; the object's pose is the pose of its first part."""

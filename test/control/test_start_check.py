@@ -18,6 +18,7 @@ from robot_dynamics.control.start_check import (
     check_joints,
     check_start,
     disagreement,
+    require_near,
 )
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -157,3 +158,10 @@ def test_where_a_joint_may_be(held, q, limit):
 def test_one_arm_agrees_with_itself(held):
     """A reset asks whether arms agree about their object."""
     assert disagreement(replace(SYSTEM, arms=SYSTEM.arms[:1]), held[:7]) == 0.0
+
+
+@pytest.mark.parametrize("gap", [(np.nan, 0.0), (0.0, np.nan)])
+def test_deviations_that_are_no_numbers_are_refused(gap):
+    """Whether distance or angle is none."""
+    with pytest.raises(StartError, match=r"arm 'b' is .*nan"):
+        require_near(StartSettings(), ["a", "b"], [(0.02, 0.0), gap], "its grasp")

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from robot_dynamics.dynamics.arguments import (
     finite_vector,
+    pose_vector,
     positive_number,
     size_number,
 )
@@ -65,3 +66,18 @@ def test_a_string_is_no_list_of_names():
     for wrong in (3, ["a", 3], None):
         with pytest.raises(ArgumentError, match=r"^drives is .*list of names"):
             several_names("drives", wrong)
+
+
+@pytest.mark.parametrize(
+    ("length", "taken"), [(0.99901, True), (0.99899, False), (1.00099, True), (1.00101, False)]
+)
+def test_quaternions_of_poses_have_unit_length_to_printed_digits(length, taken):
+    """It is divided out, in a copy."""
+    given = np.array([1.0, 2.0, 3.0, 0.0, 0.6 * length, 0.0, 0.8 * length])
+    if not taken:
+        with pytest.raises(ArgumentError, match="start has a quaternion of length"):
+            pose_vector("start", given)
+        return
+    expected = [1.0, 2.0, 3.0, 0.0, 0.6, 0.0, 0.8]
+    assert_allclose(pose_vector("start", given), expected, rtol=1e-15)
+    assert given[6] == 0.8 * length

@@ -92,7 +92,7 @@ def test_a_pose_out_of_reach_is_refused(cell, terms):
         closed_configuration(cell.system, moved((3.0, 0.0, 0.0)), terms=terms)
     error = refusal.value
     assert error.arm in {"arm0", "arm1"}
-    assert 0.5 < error.position_gap < 4.0
+    assert 0.5 < error.gaps[error.arm].position < 4.0
     assert re.search(r"\d m and [\d.]+ degrees remain of 'arm", str(error))
     assert set(error.arms) == {"arm0", "arm1"}
     assert "do not reach their grasps" in str(error)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.wording import shortened
 
 FORMAT = 1  # of the file; raised when older files can no longer be understood
 TICK = "tick"
@@ -106,8 +107,8 @@ class Recording:
                 continue
             if key in metadata and metadata[key] != value:
                 raise RecordingError(
-                    f"recordings: one has {key} = {_short(metadata[key])}, the other "
-                    f"{_short(value)}; they are not of the same run."
+                    f"recordings: one has {key} = {shortened(repr(metadata[key]))}, the other "
+                    f"{shortened(repr(value))}; they are not of the same run."
                 )
             metadata[key] = value
         return Recording(columns, metadata)
@@ -253,8 +254,3 @@ class Recorder:
         return np.full((self._size, self._count), np.nan), np.full(
             (self._size, self._total), np.nan
         )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 60 else text[:57] + "..."

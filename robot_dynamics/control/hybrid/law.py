@@ -46,7 +46,7 @@ from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.resume import Resumed
 from robot_dynamics.control.rollout import Rollout, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.control.start_check import OBJECT, check_joints, require_near
 from robot_dynamics.control.task.free_arms import FreeArms
 from robot_dynamics.control.task.wrench_observer import WrenchObserver
 from robot_dynamics.errors import ArgumentError, require_length
@@ -370,19 +370,8 @@ class HybridLaw(PlannedLaw, AdjustsGrip, TouchesSurfaces, MonitorsSlip, SensesOb
         if not np.isfinite(gaps).all():
             self.check_path(q)  # names surfaces that block the same motion
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
-        names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]
-        for subject, angle, distance in zip(names, angles, distances, strict=True):
-            if not (
-                distance <= start.position_tolerance_m and angle <= start.rotation_tolerance_rad
-            ):
-                raise StartError(
-                    subject,
-                    float(distance),
-                    start.position_tolerance_m,
-                    f"{subject} is {distance:.3g} m and {np.degrees(angle):.3g} degrees from "
-                    f"where it is to start; expected at most {start.position_tolerance_m:g} m and "
-                    f"{np.degrees(start.rotation_tolerance_rad):.3g} degrees.",
-                )
+        names = [OBJECT, *(arm.name for arm in self.system.arms[1:])]
+        require_near(start, names, np.column_stack([distances, angles]), "its place at the start")
 
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
         """Return the margins of a plan; see `PlannedLaw.checked_path`."""

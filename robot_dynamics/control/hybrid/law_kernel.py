@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import Layout, law_constants
 from robot_dynamics.control.hybrid.law_program import HybridLawProgram
 from robot_dynamics.control.reference import POSE, TWIST
-from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
+from robot_dynamics.control.rollout import LawAlongPlan, LawParts, UnlimitedLaw
 from robot_dynamics.control.rotation_path import rotated
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.system import GraspSystem
@@ -133,85 +133,31 @@ class LawKernel:
             senses: Whether the object's pose comes from a sensor.
         """
         free = np.full(len(gains.effort), np.inf)
-        law = self.tuned(replace(gains, effort=free, torque_rate=np.inf, lead=0.0), more).step
-        return _UnlimitedHybridLaw(self, system, law, senses)
+        step = self.tuned(replace(gains, effort=free, torque_rate=np.inf, lead=0.0), more).step
+        layout, center = self.layout, np.array(self.system.held.center)
+        nothing = np.zeros((layout.arms, 6)), np.zeros(Layout.size(layout.sensors))
+        passive = system.every_q[list(self.system.passive_joints.indices)]
+        accelerations = layout.memory["joint_acceleration"].start + self.order
 
+        def of_plan(rows: Sequence[Array]) -> LawAlongPlan:
+            plan, count = rows[0], len(rows[0])
+            given = np.zeros((count, Layout.size(layout.reference)))
+            given[:, : plan.shape[1]] = plan
+            memories = np.zeros((count, Layout.size(layout.memory)))
+            placed, held = memories[:, layout.memory["pose"]], plan[:, POSE]
+            placed[:, 3:] = held[:, 3:]
+            placed[:, :3] = held[:, :3] + rotated(held[:, 3:], center)
+            memories[:, layout.memory["touched"]] = plan[:, layout.reference["touch"]]
 
-class _UnlimitedHybridLaw:
-    """The law on its plan without limits, delay and integrals; see `LawKernel.unlimited`.
+            def at_instant(i: int, at: Array, rate: Array) -> LawParts:
+                memories[i, layout.memory["passive_joints"]] = at[passive]
+                sensed = [plan[i, : TWIST.stop]] if senses else []
+                q, qd = at[system.q_index], rate[system.v_index]
+                torque, after, seen = step(q, qd, *nothing, given[i], memories[i], 1.0, *sensed)
+                support, tilt = seen[layout.outputs["support"]], seen[layout.outputs["tilt"]]
+                pivot = seen[layout.outputs["scales"].start + 4]
+                return LawParts(torque, support, after[accelerations], pivot, tilt)
 
-    Attributes:
-        acceleration_at: Indices of the accelerations of the arm joints in its memory (na,).
+            return at_instant
 
-    Args:
-        kernel: The kernel.
-        system: Arms and object.
-        step: Its step, without limits.
-        senses: Whether the object's pose comes from a sensor.
-    """
-
-    def __init__(
-        self, kernel: LawKernel, system: GraspSystem, step: Callable[..., Any], senses: bool
-    ) -> None:
-        self._layout, self._system, self._step, self._senses = kernel.layout, system, step, senses
-        self._center = np.array(kernel.system.held.center)
-        self._passive = system.every_q[list(kernel.system.passive_joints.indices)]
-        layout = kernel.layout
-        self._nothing = np.zeros((layout.arms, 6)), np.zeros(Layout.size(layout.sensors))
-        self._joints = layout.memory["passive_joints"]
-        self.acceleration_at = layout.memory["joint_acceleration"].start + kernel.order
-
-    def __call__(self, positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
-        """Return the results at states on the plan; see `control.rollout`."""
-        return self.parts_of(*self.evaluate(positions, rates, self.given(rows[0])))
-
-    def along(self, rows: Sequence[Array]) -> _HybridLawAlongPlan:
-        """Return the law along rows of the plan; see `control.rollout`."""
-        return _HybridLawAlongPlan(self, self.given(rows[0]))
-
-    def given(self, row: Array) -> list[Array]:
-        """Return rows as the law takes them, its memory, and the object's pose if it is sensed."""
-        layout, leading = self._layout, row.shape[:-1]
-        given = np.zeros((*leading, Layout.size(layout.reference)))
-        given[..., : row.shape[-1]] = row
-        memory = np.zeros((*leading, Layout.size(layout.memory)))
-        placed, held = memory[..., layout.memory["pose"]], row[..., POSE]
-        placed[..., 3:] = held[..., 3:]
-        placed[..., :3] = held[..., :3] + rotated(held[..., 3:], self._center)
-        memory[..., layout.memory["touched"]] = row[..., layout.reference["touch"]]
-        return [given, memory, row[..., : TWIST.stop]] if self._senses else [given, memory]
-
-    def evaluate(self, at: Array, rate: Array, given: Sequence[Array]) -> Sequence[Array]:
-        """Return torque, memory and outputs at states with the result of `given`."""
-        row, memory, *more = given
-        memory[..., self._joints] = at[..., self._passive]
-        q, qd = at[..., self._system.q_index], rate[..., self._system.v_index]
-        found: Sequence[Array] = self._step(q, qd, *self._nothing, row, memory, 1.0, *more)
-        return found
-
-    def parts_of(self, torque: Array, after: Array, seen: Array) -> LawParts:
-        """Return the parts of torque, memory and outputs (...)."""
-        outputs = self._layout.outputs
-        support, tilt = seen[..., outputs["support"]], seen[..., outputs["tilt"]]
-        pivot = seen[..., outputs["scales"].start + 4]
-        return LawParts(torque, support, after[..., self.acceleration_at], pivot, tilt)
-
-
-class _HybridLawAlongPlan:
-    """The law along a plan; it keeps its results."""
-
-    def __init__(self, law: _UnlimitedHybridLaw, given: Sequence[Array]) -> None:
-        self._law, self._given = law, given
-        self._found: list[Sequence[Array]] = []
-
-    def acceleration(self, i: int, at: Array, rate: Array) -> Array:
-        """Return the accelerations of the arm joints (na,); see `LawAlongPlan`."""
-        found = self._law.evaluate(at, rate, [each[i] for each in self._given])
-        self._found.append(found)
-        return np.asarray(found[1][self._law.acceleration_at])
-
-    def parts(self, at: Array, rate: Array) -> LawParts:
-        """Return the results at the states of the first instants; see `LawAlongPlan`."""
-        if not self._found:
-            return self._law.parts_of(*self._law.evaluate(at, rate, [e[:0] for e in self._given]))
-        return self._law.parts_of(*map(np.array, zip(*self._found, strict=True)))
+        return of_plan

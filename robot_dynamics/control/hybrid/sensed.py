@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError
 
 
@@ -53,9 +54,9 @@ class SensorInputs:
         at = self._at
         count = at["forces"].stop - at["forces"].start
         unit = None if pose is None else unit_pose(pose)
-        moving = None if twist is None else finite_array("twist", twist, 6)
+        moving = None if twist is None else finite_vector("twist", twist, 6)
         pushed = (
-            None if contact_force is None else finite_array("contact_force", contact_force, count)
+            None if contact_force is None else finite_vector("contact_force", contact_force, count)
         )
         if unit is not None:
             self._object[POSE] = unit
@@ -66,30 +67,13 @@ class SensorInputs:
             sensors[at["forces"]] = 0.0 if pushed is None else pushed
 
 
-def finite_array(name: str, values: ArrayLike, length: int) -> Array:
-    """Return values as an array (length,).
-
-    Raises:
-        ArgumentError: If they have another shape, or one is not finite.
-    """
-    try:
-        array = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} is {values!r}, expected {length} numbers.") from None
-    if array.shape != (length,):
-        raise ArgumentError(f"{name} has shape {array.shape}, expected ({length},).")
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} is {array.tolist()}, expected finite numbers.")
-    return array
-
-
 def unit_pose(values: ArrayLike) -> Array:
     """Return a pose x y z qx qy qz qw (7,) with a quaternion of unit length.
 
     Raises:
-        ArgumentError: As `finite_array`; or if the quaternion is zero.
+        ArgumentError: As `finite_vector`; or if the quaternion is zero.
     """
-    pose = finite_array("pose", values, 7)
+    pose = finite_vector("pose", values, 7).copy()
     largest = np.abs(pose[3:]).max()
     if largest == 0.0:
         raise ArgumentError("pose has a quaternion of zeros, expected one of unit length.")

@@ -31,7 +31,7 @@ from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import FORCE, POSE, Plan, row_columns
 from robot_dynamics.control.resume import Resumed, Way
-from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
+from robot_dynamics.control.rollout import LawAlongPlan, LawParts, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.torque_limits import torque_limits
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
@@ -196,13 +196,16 @@ class JointedLaw(PlannedLaw):
         """
         system, law = self.system, self.at_once(posture)
 
-        def parts(at: Array, rate: Array, rows: Sequence[Array]) -> LawParts:
-            seen = law(at[..., system.q_index], rate[..., system.v_index], *rows)
-            torque = seen.primary + seen.push + seen.moving
-            pivots = _pivots(system, terms, at) if at.ndim == 2 else np.ones(())
-            return LawParts(torque, seen.primary, seen.acceleration, pivots, torque[..., :0])
+        def of_plan(rows: Sequence[Array]) -> LawAlongPlan:
+            def at_instant(i: int, at: Array, rate: Array) -> LawParts:
+                here = [part[i] for part in rows]
+                seen = law(at[system.q_index], rate[system.v_index], *here)
+                torque, pivot = seen.primary + seen.push + seen.moving, _pivot(system, terms, at)
+                return LawParts(torque, seen.primary, seen.acceleration, pivot, torque[:0])
 
-        return parts
+            return at_instant
+
+        return of_plan
 
     def at_once(self, posture: Array) -> Callable[[Array, Array, Array, Array], JointedOutputs]:
         """Return the law at the instant of the measurement, without integrals and wrenches.
@@ -354,24 +357,20 @@ def _longer(a: Array, b: Array) -> Array:
     return a if a @ a >= b @ b else b
 
 
-def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
-    """Return the smallest relative pivot of an arm's J H^-1 J^T (N,), as the other law has it."""
-    found = np.ones(len(at))
-    H, _, K, _, _, _ = terms(at, np.zeros((len(at), system.model.nv)))
+def _pivot(system: GraspSystem, terms: Any, at: Array) -> float:
+    """Return the smallest relative pivot of an arm's J H^-1 J^T, as the other law has it."""
+    found = 1.0
+    H, _, K, _, _, _ = terms(at, np.zeros(system.model.nv))
     for arm in system.arms:
         own = arm.v_index
-        J = K[:, 6 * arm.loop : 6 * arm.loop + 6, own]
-        inertia = H[:, own[:, None], own]
-        S = J @ np.linalg.solve(inertia, np.swapaxes(J, 1, 2))
+        J = K[6 * arm.loop : 6 * arm.loop + 6, own]
         # Elimination runs from the last row to the first; pivots are relative to the diagonal.
-        flipped = S[:, ::-1, ::-1]
-        diagonal = np.diagonal(flipped, axis1=1, axis2=2)
-        for i in range(len(at)):
-            try:
-                pivots = np.square(np.diag(np.linalg.cholesky(flipped[i])))
-            except np.linalg.LinAlgError:
-                pivots = np.zeros(6)
-            found[i] = min(found[i], float(np.min(pivots / diagonal[i])))
+        flipped = (J @ np.linalg.solve(H[np.ix_(own, own)], J.T))[::-1, ::-1]
+        try:
+            pivots = np.square(np.diag(np.linalg.cholesky(flipped)))
+        except np.linalg.LinAlgError:
+            pivots = np.zeros(6)
+        found = min(found, float(np.min(pivots / np.diag(flipped))))
     return found
 
 

@@ -14,7 +14,7 @@ from scipy.linalg import block_diag
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics.algorithm import Algorithm, place
-from robot_dynamics.dynamics.arguments import finite_vector
+from robot_dynamics.dynamics.arguments import finite_vector, pose_matrix
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.independent import form_in
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
@@ -41,7 +41,6 @@ _UNDETERMINED = 1e-6
 # Largest gap between hand and contact, relative to the mean distance of contacts from their
 # middle. Compliant contacts and measured poses have smaller gaps.
 _LARGEST_GAP = 0.05
-_UNIT = 1e-6  # tolerance of R^T R = 1
 _SINGULAR = 1e-9  # fraction of the largest singular value below which others count as zero
 
 
@@ -348,7 +347,7 @@ class HybridSystem:
             ArgumentError: If an argument has the wrong shape or is not finite, if `pose` is no
                 pose, or if a hand is apart from its contact.
         """
-        pose, twist = _checked_pose(pose), finite_vector("twist", twist, 6)
+        pose, twist = pose_matrix("the pose of the object", pose), finite_vector("twist", twist, 6)
         arms = self._compiled_arms.terms(q, qd)
         if check:
             self._require_held(pose, arms.points)
@@ -419,21 +418,6 @@ class HybridSystem:
                     f"{self.arms.name}: {tool!r} is {gap} mm from its contact on "
                     f"{self.held.name!r}; expected at most {most} mm."
                 )
-
-
-def _checked_pose(pose: Array) -> Array:
-    """Return a pose (4, 4) after a check."""
-    pose = np.asarray(pose, dtype=float)
-    if pose.shape != (4, 4):
-        raise ArgumentError(f"the pose has shape {pose.shape}; expected (4, 4).")
-    R = pose[:3, :3]
-    good = np.all(np.abs(R.T @ R - np.eye(3)) < _UNIT) and np.linalg.det(R) > 0.0
-    if not (good and np.isfinite(pose).all()):
-        raise ArgumentError(
-            f"the pose is {pose.tolist()!s:.200}; expected finite numbers, with a rotation matrix "
-            "in rows and columns 1 to 3."
-        )
-    return pose
 
 
 def _matrix(at: Array) -> Array:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics.arguments import pose_matrix
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import WORLD, LoopJoint, transform_of
 from robot_dynamics.model.joints import JointType, PointOnLine, Revolute, reverse
@@ -28,7 +29,6 @@ _JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
 }
 
 _FREE = {"hinge": 2, "line": 5}  # what is resisted: a component of a twist in the frame's axes
-_A_POSE = 1e-6  # by which products of the axes of a pose may be off, as in model files
 # Least independent part of a joint's blocked motion, as a share of the largest (1 m as 1 rad): the
 # plant, which shifts squares by 1e-10, does not distinguish less from zero.
 _OWN = 1e-5
@@ -62,19 +62,7 @@ class EnvironmentJoint:
                 f"{' or '.join(map(repr, _JOINTS))}."
             )
         for key in ("frame", "part"):
-            value = np.asarray(getattr(self, key), dtype=float)
-            if value.shape != (4, 4) or not np.isfinite(value).all():
-                raise ArgumentError(
-                    f"{self.kind} {self.name!r} with a {key} of shape {value.shape}, expected a "
-                    "pose (4, 4) of finite numbers."
-                )
-            R = value[:3, :3]
-            off = max(np.abs(R @ R.T - np.eye(3)).max(), np.abs(value[3] - [0, 0, 0, 1]).max())
-            if off > _A_POSE or np.linalg.det(R) < 0.0:
-                raise ArgumentError(
-                    f"{self.kind} {self.name!r} with a {key} that is no pose, expected a rotation "
-                    "and a translation."
-                )
+            value = pose_matrix(f"{key} of {self.kind} {self.name!r}", getattr(self, key))
             object.__setattr__(self, key, value)
         for key in ("friction", "damping"):
             value = getattr(self, key)

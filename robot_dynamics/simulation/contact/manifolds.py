@@ -38,7 +38,7 @@ from robot_dynamics.dynamics.kinematics import (
 )
 from robot_dynamics.errors import RobotDynamicsError, optional_package
 from robot_dynamics.model import WORLD, Model, pose, pose_of
-from robot_dynamics.wording import distance
+from robot_dynamics.wording import distance, exact
 
 #: Largest gap of points that are searched for [m].
 MARGIN = 0.01
@@ -439,9 +439,9 @@ def _document(contacts: Sequence[ShapeContact], alone: Sequence[int] | None = No
     for i, one in enumerate(contacts):
         names = [f"{2 * i}", f"{2 * i + 1}"]
         for name, solid in zip(names, (one.first, one.second), strict=True):
-            geom = {"name": name, "type": solid.kind, "size": _numbers(_half_sizes(solid))}
+            geom = {"name": name, "type": solid.kind, "size": exact(_half_sizes(solid))}
             if solid.kind == "convex":
-                etree.SubElement(assets, "mesh", name=name, vertex=_numbers(solid.points.ravel()))
+                etree.SubElement(assets, "mesh", name=name, vertex=exact(solid.points.ravel()))
                 geom = {"name": name, "type": "mesh", "mesh": name}
             body = etree.SubElement(world, "body", mocap="true")
             etree.SubElement(body, "geom", geom)
@@ -475,10 +475,6 @@ def _half_sizes(solid: Solid) -> Sequence[float]:
     if solid.kind in ("capsule", "cylinder"):
         return solid.size[0], 0.5 * solid.size[1]
     return solid.size or (1.0, 1.0, 1.0)
-
-
-def _numbers(values: Any) -> str:
-    return " ".join(repr(float(x)) for x in values)
 
 
 def _import_mujoco() -> Any:

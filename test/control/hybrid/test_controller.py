@@ -297,11 +297,11 @@ def test_starts_from_afar_are_refused():
             Plan(1, start=[*(START[:3] + 0.1), *START[3:]]), environment=touching()
         ).check_start(Q, REST)
     half_a_turn = product(np.array([0.6, 0.8, 0.0, 0.0]), START[3:])
-    with pytest.raises(StartError, match="180 degrees from where"):
+    with pytest.raises(StartError, match="180 degrees from its place"):
         controller(Plan(1, start=[*START[:3], *half_a_turn]), environment=touching()).check_start(
             Q, REST
         )
-    with pytest.raises(StartError, match="degrees from where"):
+    with pytest.raises(StartError, match="degrees from its place"):
         control.check_start(Q + np.array([0.0] * 7 + [0.2] + [0.0] * 6), REST)
     with pytest.raises(StartError, match="moves at"):
         control.check_start(Q, REST + 0.1)

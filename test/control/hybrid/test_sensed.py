@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
+from robot_dynamics.control.hybrid.sensed import unit_pose
 from robot_dynamics.errors import ArgumentError
 
 
@@ -27,7 +27,7 @@ def test_quaternions_are_made_unit_ones(size):
         ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.inf], "finite"),
         ([0.0] * 6, r"shape \(6,\), expected \(7,\)"),
         ("nowhere", "expected 7 numbers"),
-        (3.0, r"shape \(\), expected \(7,\)"),
+        (3.0, r"shape \(1,\), expected \(7,\)"),
     ],
 )
 def test_poses_that_are_none_are_refused(values, sentence):
@@ -36,10 +36,8 @@ def test_poses_that_are_none_are_refused(values, sentence):
         unit_pose(values)
 
 
-def test_other_values_are_taken_as_they_are():
-    """No forces on no surfaces, too; the array is a copy."""
-    given = np.array([1.0, -2.0])
-    taken = finite_array("contact_force", given, 2)
-    given[0] = np.nan
-    assert_allclose(taken, [1.0, -2.0])
-    assert finite_array("contact_force", [], 0).shape == (0,)
+def test_the_given_pose_stays_as_it_is():
+    """The result is a copy."""
+    given = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 2.0])
+    assert unit_pose(given)[6] == 1.0
+    assert given[6] == 2.0

@@ -303,11 +303,11 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     ("kind", "frame", "message"),
     [
         ("rail", np.eye(4), "holds the object as a 'rail', expected 'hinge' or 'line'"),
-        ("hinge", np.eye(3), r"frame of shape \(3, 3\), expected a pose"),
-        ("line", np.full((4, 4), np.nan), "finite numbers"),
-        ("hinge", np.zeros((4, 4)), "a frame that is no pose, expected a rotation and a"),
-        ("line", 2.0 * np.eye(4), "a frame that is no pose"),
-        ("hinge", np.diag([1.0, 1.0, -1.0, 1.0]), "a frame that is no pose"),
+        ("hinge", np.eye(3), r"frame of hinge 'door' has shape \(3, 3\), expected a \(4, 4\)"),
+        ("line", np.full((4, 4), np.nan), "frame of line 'door' is no pose"),
+        ("hinge", np.zeros((4, 4)), "frame of hinge 'door' is no pose; expected"),
+        ("line", 2.0 * np.eye(4), "frame of line 'door' is no pose"),
+        ("hinge", np.diag([1.0, 1.0, -1.0, 1.0]), "frame of hinge 'door' is no pose"),
     ],
 )
 def test_invalid_kinds_and_poses_are_refused(kind, frame, message):
