@@ -174,7 +174,9 @@ class Simulator:
         """Continue simulated time."""
         self._active = True
         self._answers.commanded_at = time.monotonic()
-        if self._lockstep:
+        if self._pause.held_back and not self._pause.paused:
+            self._advance()
+        elif self._lockstep:
             self._publish_state()
         else:
             self.due = time.monotonic()
@@ -370,7 +372,7 @@ class Simulator:
         """Pause simulated time, or let it go on; return the service's message."""
         pause = self._pause
         pause.switch(paused)
-        if not paused and pause.held_back:
+        if not paused and pause.held_back and self._active:
             self._advance()
         return "paused" if paused else "running"
 
@@ -383,10 +385,15 @@ class Simulator:
         """Ask for control periods of a paused run.
 
         Raises:
-            RunError: If it is not paused, or over.
+            RunError: If it is not paused, or over, or the node is inactive.
         """
-        if not self._pause.paused or self._run.over:
-            raise RunError("step refused: not paused.")
+        for found, wrong in (
+            ("the run is over", self._run.over),
+            ("the simulator is inactive", not self._active),
+            ("the run is not paused", not self._pause.paused),
+        ):
+            if wrong:
+                raise RunError(f"step refused: {found}; expected a paused run.")
         if self._pause.held_back:
             self._advance()
             steps -= 1
@@ -402,7 +409,7 @@ class Simulator:
         try:
             prepare()
         finally:
-            if self._lockstep:
+            if self._lockstep and self._active:
                 self._publish_state()
         if self._node.get_parameter("faults").value:
             self._node.set_parameters([Parameter("faults", value="")])

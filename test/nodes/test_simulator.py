@@ -33,7 +33,11 @@ from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import CommandWriter, read_time, write_time
+from robot_dynamics.nodes.lifecycle import SessionNode
+from robot_dynamics.nodes.parameters import SIMULATOR
+from robot_dynamics.nodes.process import Reporter, RunError
 from robot_dynamics.nodes.simulated_run import FaultSwitch, SimulatedRun
+from robot_dynamics.nodes.simulator import Simulator
 from robot_dynamics.nodes.topics import LATCHED, STREAM
 from robot_dynamics.simulation.faults import Faults
 
@@ -241,7 +245,8 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     commander.step(0)
 
     # Paused, commands wait; a step lets one period pass.
-    assert commander.call("simulator/step") == (False, "step refused: not paused.")
+    refused = "step refused: the run is not paused; expected a paused run."
+    assert commander.call("simulator/step") == (False, refused)
     assert commander.pause(True) == (True, "paused")
     commander.command(1)
     assert stands_still() == 1
@@ -283,6 +288,36 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     simulator.process.send_signal(signal.SIGTERM)
     assert simulator.wait() == 0
     commander.node.destroy_node()
+
+
+def test_time_stands_still_while_it_is_inactive(ros):
+    """Neither the end of a pause nor a reset publishes anything; commands that wait count then."""
+    managed = SessionNode("simulator", SIMULATOR, Simulator, Reporter())
+    simulator, said = managed._session, []
+    publish = simulator._states.publish
+    simulator._states.publish = lambda tick, *rest: (said.append(tick), publish(tick, *rest))
+
+    def command():
+        for arm in simulator._arms:
+            simulator._on_command(arm, (0, np.zeros(7)))
+        simulator.on_messages()
+
+    simulator._switch(True)
+    command()
+    managed.node.change(managed.node.trigger_deactivate)
+    with pytest.raises(RunError, match="the simulator is inactive; expected a paused run"):
+        simulator._step()
+    simulator._switch(False)
+    assert said == []
+    managed.node.change(managed.node.trigger_activate)
+    assert said == [1]
+    managed.node.change(managed.node.trigger_deactivate)
+    simulator._reset()
+    assert said == [1]
+    managed.node.change(managed.node.trigger_activate)
+    assert said == [1, 0]
+    managed.inbox.close()
+    managed.node.destroy_node()
 
 
 def test_a_killed_controller_ends_the_run(ros, start_node):
