@@ -297,12 +297,13 @@ class Simulator:
         if braked and self._earlier.refuses(arm, number, self._run.tick):
             return False
         try:
+            self._gate.check(arm, torque)  # before the topic counts as the one of the arm
             self._topic_filter.require(arm, topic, time.monotonic())
-            self._answers.numbers[arm] = number
-            self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
             self._refuse(str(error))
             return False
+        self._answers.numbers[arm] = number
+        self._gate.take(arm, number if self._lockstep else None, torque)
         return True
 
     @property

@@ -32,7 +32,7 @@ from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.conversions import CommandWriter, read_time, write_time
+from robot_dynamics.nodes.conversions import CommandWriter, JointSample, read_time, write_time
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.parameters import SIMULATOR
 from robot_dynamics.nodes.process import Reporter, RunError
@@ -290,9 +290,17 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     commander.node.destroy_node()
 
 
-def test_time_stands_still_while_it_is_inactive(ros):
-    """Neither the end of a pause nor a reset publishes anything; commands that wait count then."""
+@pytest.fixture
+def managed(ros):
+    """Return an active simulator of `lift_box` in this process, in lockstep."""
     managed = SessionNode("simulator", SIMULATOR, Simulator, Reporter())
+    yield managed
+    managed.inbox.close()
+    managed.node.destroy_node()
+
+
+def test_time_stands_still_while_it_is_inactive(managed):
+    """Neither the end of a pause nor a reset publishes anything; commands that wait count then."""
     simulator, said = managed._session, []
     publish = simulator._states.publish
     simulator._states.publish = lambda tick, *rest: (said.append(tick), publish(tick, *rest))
@@ -316,8 +324,19 @@ def test_time_stands_still_while_it_is_inactive(ros):
     assert said == [1]
     managed.node.change(managed.node.trigger_activate)
     assert said == [1, 0]
-    managed.inbox.close()
-    managed.node.destroy_node()
+
+
+def test_a_topic_of_refused_commands_commands_no_arm(managed):
+    """One that sends NaN, as a controller before it is active, does not lock the other one out."""
+    simulator = managed._session
+    simulator._on_command("left", (0, np.full(7, np.nan)))
+    assert simulator._refused == "left/commands: torque 0 is nan; expected a finite number."
+    joints = [joint for arm in simulator._run.plant.system.arms for joint in arm.joints]
+    none, torque = np.zeros(0), np.arange(14.0)
+    simulator._on_joint_commands(JointSample(0, joints, none, none, torque))
+    assert simulator._gate.torque.tolist() == torque.tolist()
+    simulator._on_command("left", (0, np.zeros(7)))
+    assert "commanded on joint_commands as well; expected one topic" in simulator._refused
 
 
 def test_a_killed_controller_ends_the_run(ros, start_node):
