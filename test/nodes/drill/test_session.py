@@ -152,7 +152,7 @@ def test_a_repeated_start_is_refused_because_control_runs(monitor, monkeypatch, 
     )
     monkeypatch.setattr(monitor, "call", lambda service: (False, next(answers)))
     monitor.call_start("controller/put_down")
-    with pytest.raises(DrillError, match="^controller/put_down: put_down refused: "):
+    with pytest.raises(DrillError, match=r"^controller/put_down: put_down refused: "):
         monitor.call_start("controller/put_down")
 
 

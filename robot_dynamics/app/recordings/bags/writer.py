@@ -382,4 +382,3 @@ def _figures(recording: Recording, begin: int, row: int) -> dict[str, str]:
         largest = np.abs(recording["estimated_closure"][row]).max(initial=0.0)
         figures["closure error [m or rad]"] = f"{largest:.4g}"
     return figures
-
