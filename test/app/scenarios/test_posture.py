@@ -8,9 +8,9 @@ import re
 import pytest
 
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.cell import build_system
-from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.scenarios.posture import PostureError, find_posture, write_postures
 from robot_dynamics.app.scenarios.scenario import load_scenario, shipped_scenarios
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
