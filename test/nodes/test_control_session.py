@@ -497,6 +497,11 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     bench.session.start()
     bench.session.on_error(ValueError("odd"))
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
+    bench.session.reset()
+    bench.session.start()
+    monkeypatch.setattr(bench.loop.law, "retune", fail)  # by the service of parameters
+    bench.session.retune(SCENARIO.control)
+    assert bench.loop.safety.cause == "controller: unexpected IndexError: out of range"
 
 
 @pytest.mark.parametrize("what", ["messages", "fallback"])
