@@ -94,7 +94,7 @@ class Simulator:
     def __init__(
         self, node: Node, inbox: Inbox, values: Mapping[str, Any], reporter: Reporter
     ) -> None:
-        self._node, self._values = node, values
+        self._node, self._inbox, self._values = node, inbox, values
         self._active, self._refused, self._rivals = False, "", ""
         self._lockstep = values["mode"] == "lockstep"
         self._file = RecordingFile(values["output"], reporter)
@@ -494,8 +494,9 @@ class Simulator:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
             missing = ", ".join(self._silent) or "any arm"
             return ERROR, f"no commands for {missing}: {does}"
-        if self._refused or self._rivals:
-            return WARN, self._refused or self._rivals
+        trouble = self._refused or self._inbox.refusal or self._rivals
+        if trouble:
+            return WARN, trouble
         if self._faults.active:
             return WARN, "running with simulated faults"
         return OK, "running"
