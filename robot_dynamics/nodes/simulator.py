@@ -68,7 +68,7 @@ from robot_dynamics.nodes.simulated_run import (
 )
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.nodes.task_topics import SimulatedGrippers, subscribe_to_end
-from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
+from robot_dynamics.nodes.topics import LATCHED, REPEAT_S, STREAM, Inbox, MissingPublishers
 
 REPEAT_AFTER_S = 0.2  # wall-clock time without an answer after which a state is repeated
 HUNG_AFTER_S = 10.0  # time without a command after which a run is ended
@@ -95,7 +95,8 @@ class Simulator:
         self, node: Node, inbox: Inbox, values: Mapping[str, Any], reporter: Reporter
     ) -> None:
         self._node, self._inbox, self._values = node, inbox, values
-        self._active, self._refused, self._rivals = False, "", ""
+        self._active, self._rivals = False, ""
+        self._refused, self._refused_at = "", 0.0  # the last refused command, and when it came
         self._lockstep = values["mode"] == "lockstep"
         self._file = RecordingFile(values["output"], reporter)
 
@@ -363,7 +364,7 @@ class Simulator:
     def _refuse(self, sentence: str) -> None:
         if sentence != self._refused:
             self._log(ERROR, sentence)
-        self._refused = sentence
+        self._refused, self._refused_at = sentence, time.monotonic()
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         response.success, response.message = True, self._switch(bool(request.data))
@@ -494,7 +495,8 @@ class Simulator:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
             missing = ", ".join(self._silent) or "any arm"
             return ERROR, f"no commands for {missing}: {does}"
-        trouble = self._refused or self._inbox.refusal or self._rivals
+        refused = self._refused if now < self._refused_at + REPEAT_S else ""
+        trouble = refused or self._inbox.refusal or self._rivals
         if trouble:
             return WARN, trouble
         if self._faults.active:

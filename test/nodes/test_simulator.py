@@ -33,12 +33,13 @@ from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import CommandWriter, JointSample, read_time, write_time
+from robot_dynamics.nodes.diagnostics import OK, WARN
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.parameters import SIMULATOR
 from robot_dynamics.nodes.process import Reporter, RunError
 from robot_dynamics.nodes.simulated_run import FaultSwitch, SimulatedRun
 from robot_dynamics.nodes.simulator import Simulator
-from robot_dynamics.nodes.topics import LATCHED, STREAM
+from robot_dynamics.nodes.topics import LATCHED, REPEAT_S, STREAM
 from robot_dynamics.simulation.faults import Faults
 
 ARMS = ("left", "right")
@@ -337,6 +338,19 @@ def test_a_topic_of_refused_commands_commands_no_arm(managed):
     assert simulator._gate.torque.tolist() == torque.tolist()
     simulator._on_command("left", (0, np.zeros(7)))
     assert "commanded on joint_commands as well; expected one topic" in simulator._refused
+
+
+def test_a_refused_command_is_a_warning_for_a_while(managed):
+    """Not for days, if the commands are good again."""
+    simulator, now = managed._session, time.monotonic()
+    simulator._answers.started_at = simulator._answers.commanded_at = now
+    assert simulator._condition(now) == (OK, "running")
+    simulator._on_command("left", (0, np.full(6, 1.0)))
+    said = "left/commands: 6 torques; expected 7 or none."
+    assert simulator._condition(simulator._refused_at) == (WARN, said)
+    later = simulator._refused_at + 1.01 * REPEAT_S
+    simulator._answers.commanded_at = later
+    assert simulator._condition(later) == (OK, "running")
 
 
 def test_a_killed_controller_ends_the_run(ros, start_node):
