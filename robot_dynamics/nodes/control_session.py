@@ -484,7 +484,7 @@ class ControlSession:
         self._background.do("diagnostics", self._publish_diagnostics)
 
     def _watch_simulator(self) -> None:
-        if self._preparation is not None:
+        if self.prepares_start:
             self._silence.reset()  # simulated time can wait for the start
         outcome = self._silence.check(self._intake.received_at)
         if outcome is not None:
