@@ -185,7 +185,8 @@ class ControlRecord:
             tick = self._last_tick if self._fault_tick is None else self._fault_tick
             at = tick * self._scenario.control.period
             metadata["fault_time_s"] = at
-            metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
+            # With stamps of the system clock it has ten digits before the decimal point.
+            metadata["fault"] = f"at {at:.13g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
         return lambda: recorder.finish(start_tick, **metadata)
 

@@ -16,11 +16,12 @@ from rclpy.node import Node
 from robot_dynamics.app.recordings import topic_names as topics
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.scenario import Scenario, anchored
-from robot_dynamics.control.abilities import HoldsObject
+from robot_dynamics.control.abilities import HoldsObject, TunesGains
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.control.resume import Way
+from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.taring import Taring
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
@@ -323,6 +324,14 @@ class ControlSession:
                 self._clock.now(), Cause.CONTROLLER_FAILED, "controller", sentence_of(error)
             )
 
+    def retune(self, settings: ControlSettings) -> None:
+        """Change the gains of the law; after an unexpected error the fallback takes over."""
+        try:
+            if isinstance(self.loop.law, TunesGains):
+                self.loop.law.retune(settings)
+        except Exception as error:  # nobody knows what the law has taken
+            self.on_error(error)
+
     # -- start, stop, reset -------------------------------------------------------------------
 
     def _start_automatically(self) -> None:
@@ -475,7 +484,7 @@ class ControlSession:
         self._background.do("diagnostics", self._publish_diagnostics)
 
     def _watch_simulator(self) -> None:
-        if self._preparation is not None:
+        if self.prepares_start:
             self._silence.reset()  # simulated time can wait for the start
         outcome = self._silence.check(self._intake.received_at)
         if outcome is not None:

@@ -108,7 +108,7 @@ class ControllerNode(SessionLoop[ControlSession]):
             self.node.get_logger().warning(sentence)
         law = session.loop.law
         if isinstance(law, TunesGains) and session.loop.controller is None:
-            gains.connect(law.retune, law.check_gains)
+            gains.connect(session.retune, law.check_gains)
         self._parameters.freeze(True)
 
     async def prepare(self, way: Way = "start") -> None:

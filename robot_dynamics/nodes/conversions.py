@@ -349,14 +349,10 @@ def read_trajectory(text: bytes) -> TrajectorySample:
         TrajectoryError: If a point has not one pose, or not one velocity or acceleration while
             others do, or the message is cut short or is not plain CDR.
     """
-    if text[:2] != b"\x00\x01":
-        raise TrajectoryError(
-            f"its header is {text[:2].hex(' ') or 'empty'}; expected 00 01, little-endian CDR."
-        )
-    cdr = CdrReader(text)
     poses: list[tuple[float, ...]] = []
     rates: dict[str, list[list[tuple[float, ...]]]] = {"velocity": [], "acceleration": []}
     try:
+        cdr = CdrReader(text)
         stamp, frame = cdr.integer() * SECOND + cdr.count(), cdr.string()
         bodies = [cdr.string() for _ in range(cdr.count())]
         times: list[float] = []

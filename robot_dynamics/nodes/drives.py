@@ -212,33 +212,41 @@ class CommandGate:
         """Indices of the arms whose commands have arrived."""
         return tuple(i for i, arm in enumerate(self._slices) if arm not in self._missing)
 
-    def offer(self, arm: str, number: int | None, torque: Array) -> None:
-        """Accept a command, unless it is a repetition, which answers another tick.
+    def check(self, arm: str, torque: Array) -> None:
+        """Refuse a command that no drive must take.
 
         Args:
             arm: Name of the arm.
-            number: The tick that it answers, modulo 2^32; None for any tick.
             torque: Torques of the arm's joints (n,), or empty.
 
         Raises:
             CommandError: If the number of torques is wrong or one is not finite. The whole command
                 is then refused.
         """
+        own = self._slices[arm]
+        if torque.size and torque.shape != (own.stop - own.start,):
+            raise CommandError(
+                topics.commands(arm),
+                f"{torque.size} torques; expected {own.stop - own.start} or none.",
+            )
+        if not np.isfinite(torque).all():
+            at = int(np.argmin(np.isfinite(torque)))
+            raise CommandError(
+                topics.commands(arm), f"torque {at} is {torque[at]}; expected a finite number."
+            )
+
+    def take(self, arm: str, number: int | None, torque: Array) -> None:
+        """Take a checked command, unless it is a repetition, which answers another tick.
+
+        Args:
+            arm: Name of the arm.
+            number: The tick that it answers, modulo 2^32; None for any tick.
+            torque: Torques of the arm's joints (n,), or empty.
+        """
         if number is not None and not answers(number, self.tick):
             return
-        own = self._slices[arm]
         if torque.size:
-            if torque.shape != (own.stop - own.start,):
-                raise CommandError(
-                    topics.commands(arm),
-                    f"{torque.size} torques; expected {own.stop - own.start} or none.",
-                )
-            if not np.isfinite(torque).all():
-                at = int(np.argmin(np.isfinite(torque)))
-                raise CommandError(
-                    topics.commands(arm), f"torque {at} is {torque[at]}; expected a finite number."
-                )
-            self.torque[own] = torque
+            self.torque[self._slices[arm]] = torque
         self._missing.discard(arm)
 
 

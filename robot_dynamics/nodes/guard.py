@@ -236,15 +236,16 @@ class Guard:
                 self._on_command(command.arm, (0, command.effort))
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
-        stamp, names, position, velocity, _ = sample
-        tick = tick_of(stamp, self._period)
+        message_stamp, names, position, velocity, _ = sample
+        stamp, now = self._clock.times_of(message_stamp)
+        newer = self._loop.joint_states.take(topic, stamp, names, position, velocity, now)
+        tick, clock = tick_of(message_stamp, self._period), self._clock
         # After a fault, commands of guard and controller keep the number of the run that the fault
-        # ended: a simulator that was reset keeps its brakes on until both are reset as well.
-        clock = self._clock
-        if clock.lockstep or tick > clock.tick or self._loop.safety.state is State.INACTIVE:
+        # ended: a simulator that was reset keeps its brakes on until both are reset as well. Other
+        # devices can publish on the topic, with clocks of their own.
+        later = tick > clock.tick or self._loop.safety.state is State.INACTIVE
+        if clock.lockstep or (newer and later):
             clock.tick = tick
-        stamp, now = clock.times_of(stamp)
-        self._loop.joint_states.take(topic, stamp, names, position, velocity, now)
 
     def on_messages(self) -> None:
         """Answer new joint states while in charge; in lockstep repeat an answer if asked to."""

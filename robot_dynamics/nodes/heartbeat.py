@@ -273,7 +273,8 @@ class CommandAuthority:
     Attributes:
         sender: The sender of its heartbeats.
         report: The guard's last report; None before the first.
-        suspended_s: Duration of the controller's last suspension [s].
+        suspended_s: Duration of the controller's last suspension [s]; 0 if the guard has answered
+            since that it watches this controller: a later takeover has another cause.
 
     Args:
         timeout: Time without a heartbeat after which the guard takes over [s].
@@ -296,6 +297,8 @@ class CommandAuthority:
         answers = report.sender in (0, self.sender)
         if self._awaited is not None and answers and report.heard >= self._awaited:
             self._awaited = None
+        if self._awaited is None and answers and report.state is GuardState.WATCHING:
+            self.suspended_s = 0.0
 
     def hands_back(self, now: float) -> bool:
         """Return whether the guard hands back: it commands until a controller does."""

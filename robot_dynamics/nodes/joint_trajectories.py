@@ -51,13 +51,13 @@ def read_joint_trajectory(text: bytes) -> JointTrajectory:
     Raises:
         JointTrajectoryError: If it is refused.
     """
-    cdr = CdrReader(text)
 
     def doubles() -> tuple[float, ...]:
         count = cdr.count()
         return cdr.doubles(count) if count else ()
 
     try:
+        cdr = CdrReader(text)
         cdr.integer(), cdr.count(), cdr.string()  # stamp and frame
         joints = [cdr.string() for _ in range(cdr.count())]
         points = []

@@ -61,12 +61,12 @@ class MujocoServices:
         steps, run = int(request.steps), self._run
         if steps < 1:
             raise ArgumentError(f"steps are {steps}; expected 1 or more.")
-        end = run.tick + steps
+        begin, end = run.tick, run.tick + steps
         self._ask_steps(steps)
         until = time.monotonic() + max(_LONGEST_S, 0.01 * steps)
         while run.tick < end:
-            if not self._pause.paused or run.over:
-                raise RunError("steps ended: the run is not paused any more, or over.")
+            if not self._pause.paused or run.over or run.tick < begin:
+                raise RunError("steps ended: the run is not paused any more, over, or was reset.")
             if time.monotonic() > until:
                 raise RunError(
                     f"{end - run.tick} of {steps} control periods are left; expected commands "

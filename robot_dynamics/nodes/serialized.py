@@ -166,9 +166,15 @@ class CdrReader:
 
     Args:
         text: The serialized message.
+
+    Raises:
+        struct.error: If it is in another form; other methods raise it if the message is cut short.
     """
 
     def __init__(self, text: bytes) -> None:
+        if text[:2] != b"\x00\x01":
+            found = text[:2].hex(" ") or "empty"
+            raise struct.error(f"its header is {found}, not 00 01 of little-endian CDR")
         self._text, self._at = text, 4
 
     def integer(self) -> int:

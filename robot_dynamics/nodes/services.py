@@ -17,6 +17,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes.diagnostics import ERROR, SentenceLog
 
 EVENTS_S = 1.0  # time between checks for events other than services, such as incompatible QoS
 _ACTIONS_S = 0.02  # the same for a node with actions
@@ -56,14 +57,24 @@ class ServiceExecutor:
         self._sizes = (-1, -1, -1)
         self._wait_set: Any = None
         self._events_at = 0.0
+        self._log = SentenceLog(node)
 
     def run(self) -> None:
-        """Run one callback, or a step of a waiting callback, if there is any."""
+        """Run one callback, or a step of a waiting callback, if there is any.
+
+        An error is logged: no request ends control, or a node, such as one to set a parameter of
+        an unknown type, which rclpy cannot read.
+        """
         now = time.monotonic()
         if now >= self._events_at or NextCycle.awaited or self._is_ready():
             acts = any(isinstance(one, ActionServer) for one in self._node.waitables)
             self._events_at = now + (_ACTIONS_S if acts else EVENTS_S)
-            self._executor.spin_once(timeout_sec=0)
+            try:
+                self._executor.spin_once(timeout_sec=0)
+            except Exception as error:
+                if not self._node.context.ok():
+                    raise
+                self._log(ERROR, f"a request failed: {sentence_of(error)}")
 
     def close(self) -> None:
         """Remove the node; must be called before it is destroyed."""

@@ -68,7 +68,7 @@ from robot_dynamics.nodes.simulated_run import (
 )
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.nodes.task_topics import SimulatedGrippers, subscribe_to_end
-from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
+from robot_dynamics.nodes.topics import LATCHED, REPEAT_S, STREAM, Inbox, MissingPublishers
 
 REPEAT_AFTER_S = 0.2  # wall-clock time without an answer after which a state is repeated
 HUNG_AFTER_S = 10.0  # time without a command after which a run is ended
@@ -94,8 +94,9 @@ class Simulator:
     def __init__(
         self, node: Node, inbox: Inbox, values: Mapping[str, Any], reporter: Reporter
     ) -> None:
-        self._node, self._values = node, values
-        self._active, self._refused, self._rivals = False, "", ""
+        self._node, self._inbox, self._values = node, inbox, values
+        self._active, self._rivals = False, ""
+        self._refused, self._refused_at = "", 0.0  # the last refused command, and when it came
         self._lockstep = values["mode"] == "lockstep"
         self._file = RecordingFile(values["output"], reporter)
 
@@ -174,7 +175,9 @@ class Simulator:
         """Continue simulated time."""
         self._active = True
         self._answers.commanded_at = time.monotonic()
-        if self._lockstep:
+        if self._pause.held_back and not self._pause.paused:
+            self._advance()
+        elif self._lockstep:
             self._publish_state()
         else:
             self.due = time.monotonic()
@@ -295,12 +298,13 @@ class Simulator:
         if braked and self._earlier.refuses(arm, number, self._run.tick):
             return False
         try:
+            self._gate.check(arm, torque)  # before the topic counts as the one of the arm
             self._topic_filter.require(arm, topic, time.monotonic())
-            self._answers.numbers[arm] = number
-            self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
             self._refuse(str(error))
             return False
+        self._answers.numbers[arm] = number
+        self._gate.take(arm, number if self._lockstep else None, torque)
         return True
 
     @property
@@ -360,7 +364,7 @@ class Simulator:
     def _refuse(self, sentence: str) -> None:
         if sentence != self._refused:
             self._log(ERROR, sentence)
-        self._refused = sentence
+        self._refused, self._refused_at = sentence, time.monotonic()
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         response.success, response.message = True, self._switch(bool(request.data))
@@ -370,7 +374,7 @@ class Simulator:
         """Pause simulated time, or let it go on; return the service's message."""
         pause = self._pause
         pause.switch(paused)
-        if not paused and pause.held_back:
+        if not paused and pause.held_back and self._active:
             self._advance()
         return "paused" if paused else "running"
 
@@ -383,10 +387,15 @@ class Simulator:
         """Ask for control periods of a paused run.
 
         Raises:
-            RunError: If it is not paused, or over.
+            RunError: If it is not paused, or over, or the node is inactive.
         """
-        if not self._pause.paused or self._run.over:
-            raise RunError("step refused: not paused.")
+        for found, wrong in (
+            ("the run is over", self._run.over),
+            ("the simulator is inactive", not self._active),
+            ("the run is not paused", not self._pause.paused),
+        ):
+            if wrong:
+                raise RunError(f"step refused: {found}; expected a paused run.")
         if self._pause.held_back:
             self._advance()
             steps -= 1
@@ -402,7 +411,7 @@ class Simulator:
         try:
             prepare()
         finally:
-            if self._lockstep:
+            if self._lockstep and self._active:
                 self._publish_state()
         if self._node.get_parameter("faults").value:
             self._node.set_parameters([Parameter("faults", value="")])
@@ -486,8 +495,10 @@ class Simulator:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
             missing = ", ".join(self._silent) or "any arm"
             return ERROR, f"no commands for {missing}: {does}"
-        if self._refused or self._rivals:
-            return WARN, self._refused or self._rivals
+        refused = self._refused if now < self._refused_at + REPEAT_S else ""
+        trouble = refused or self._inbox.refusal or self._rivals
+        if trouble:
+            return WARN, trouble
         if self._faults.active:
             return WARN, "running with simulated faults"
         return OK, "running"

@@ -94,18 +94,16 @@ class _Entry:
         self.newest: bytes | None = None  # to be read by the thread
         self._being_read: Future[Any] | None = None
 
-    def finish(self, worker: ThreadPoolExecutor) -> bool:
-        """Call the callback with a message that the thread has read; submit the newest one."""
+    def next(self, worker: ThreadPoolExecutor) -> Future[Any] | None:
+        """Return what the thread has read since the last call; submit the newest message."""
         done = self._being_read
         if done is not None and not done.done():
-            return False
+            return None
         self._being_read = None
         if self.newest is not None:
             self._being_read = worker.submit(self.reader, self.newest)
             self.newest = None
-        if done is not None:
-            self.callback(done.result())
-        return done is not None
+        return done
 
 
 class Inbox:
@@ -207,7 +205,7 @@ class Inbox:
 
     @property
     def refusal(self) -> str:
-        """The message refused as too large in the last `REPEAT_S`; empty if there was none."""
+        """The message refused as too large, or unreadable, in the last `REPEAT_S`; else empty."""
         recent = self._refusal and time.monotonic() < self._refused_at + REPEAT_S
         return self._refusal if recent else ""
 
@@ -225,25 +223,36 @@ class Inbox:
                     break
                 text, info = taken
                 if len(text) > entry.largest:
-                    self._refuse(entry, len(text))
+                    size = f"of {len(text)} bytes was refused"
+                    self._refuse(entry, f"{size}; expected at most {entry.largest}.")
                     continue
                 self.published = info["source_timestamp"]
                 self.received = info["received_timestamp"]
                 if entry.in_thread:
                     entry.newest = text
                 else:
-                    found = True
-                    entry.callback(entry.reader(text))
-            if entry.in_thread and self._worker is not None:
-                found |= entry.finish(self._worker)
+                    found |= self._take(entry, partial(entry.reader, text))
+            done = entry.next(self._worker) if entry.in_thread and self._worker else None
+            if done is not None:
+                found |= self._take(entry, done.result)
         return found
 
-    def _refuse(self, entry: _Entry, size: int) -> None:
+    def _take(self, entry: _Entry, content: Callable[[], Any]) -> bool:
+        """Call the callback with the content of a message; return false if it cannot be read."""
+        try:
+            found = content()
+        except Exception as error:
+            kind = entry.subscription.msg_type.__name__
+            self._refuse(
+                entry, f"was refused: it cannot be read ({type(error).__name__}); expected {kind}."
+            )
+            return False
+        entry.callback(found)
+        return True
+
+    def _refuse(self, entry: _Entry, why: str) -> None:
         self._refused_at = time.monotonic()
-        self._refusal = (
-            f"{entry.subscription.topic_name}: a message of {size} bytes was refused; expected at "
-            f"most {entry.largest}."
-        )
+        self._refusal = f"{entry.subscription.topic_name}: a message {why}"
 
     def clear(self) -> None:
         """Destroy all subscriptions."""

@@ -308,6 +308,8 @@ def test_a_fault_before_the_first_step_ends_the_run_as_well(started, tmp_path):
     recording = Recording.load(file)
     assert recording["tick"].tolist() == [0, 1, 2]
     assert recording.get("fault").startswith("at 0 s: left: position of joint 'left_joint1' is")
+    record._fault_tick = 882_200_000_001  # by the system clock
+    assert record._recording()().get("fault").startswith("at 1764400000.002 s: left: ")
 
 
 def test_without_a_file_nothing_is_recorded(started):

@@ -397,7 +397,13 @@ def test_a_start_waits_for_the_end_of_an_earlier_one(make):
     bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
     law, go, checked = bench.loop.law, threading.Event(), []
     check = law.check_path
-    law.check_path = lambda q: checked.append(law.reference) or go.wait(PATIENCE_S) and check(q)
+
+    def slow(q):
+        checked.append(law.reference)
+        assert go.wait(PATIENCE_S)
+        return check(q)
+
+    law.check_path = slow
     controller = object.__new__(ControllerNode)
     controller._session = bench.session
     first, second = controller.prepare("resume"), controller.prepare("put_down")
@@ -417,7 +423,7 @@ def test_a_start_waits_for_the_end_of_an_earlier_one(make):
     assert checked == [law.reference]
     bench.session.start()
     assert law.reference is checked[0]
-    with pytest.raises(SafetyError, match="^put_down refused: starting; expected inactive"):
+    with pytest.raises(SafetyError, match=r"^put_down refused: starting; expected inactive"):
         bench.live_until(lambda: step(second))
 
 
@@ -491,6 +497,11 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     bench.session.start()
     bench.session.on_error(ValueError("odd"))
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
+    bench.session.reset()
+    bench.session.start()
+    monkeypatch.setattr(bench.loop.law, "retune", fail)  # by the service of parameters
+    bench.session.retune(SCENARIO.control)
+    assert bench.loop.safety.cause == "controller: unexpected IndexError: out of range"
 
 
 @pytest.mark.parametrize("what", ["messages", "fallback"])

@@ -314,12 +314,12 @@ def test_a_step_waits_for_all_arms(gate):
     """In whatever order their commands come."""
     assert not gate.complete
     assert not gate.incomplete
-    gate.offer("right", 0, RIGHT)
+    gate.take("right", 0, RIGHT)
     assert not gate.complete
     assert gate.incomplete
     assert gate.missing == ("left",)
     assert gate.arrived == (1,)
-    gate.offer("left", 0, LEFT)
+    gate.take("left", 0, LEFT)
     assert gate.complete
     assert gate.torque.tolist() == [1.0, 2.0, 3.0]
 
@@ -327,20 +327,20 @@ def test_a_step_waits_for_all_arms(gate):
 def test_only_commands_of_the_tick_count(gate):
     """Late repetitions of an earlier answer change nothing; numbers wrap at 2^32."""
     gate.expect(1)
-    gate.offer("left", 0, LEFT)
+    gate.take("left", 0, LEFT)
     assert gate.missing == ("left", "right")
     assert not gate.torque.any()
     gate.expect(2**32 + 5)
-    gate.offer("left", 5, LEFT)
+    gate.take("left", 5, LEFT)
     assert gate.missing == ("right",)
 
 
 def test_an_empty_command_leaves_the_arm_to_its_drive(gate):
     """The step does not wait for it, and its last torque stays."""
-    gate.offer("left", 0, LEFT)
+    gate.take("left", 0, LEFT)
     gate.expect(1)
-    gate.offer("left", 1, np.zeros(0))
-    gate.offer("right", 1, RIGHT)
+    gate.take("left", 1, np.zeros(0))
+    gate.take("right", 1, RIGHT)
     assert gate.complete
     assert gate.torque.tolist() == [1.0, 2.0, 3.0]
 
@@ -356,7 +356,7 @@ def test_an_empty_command_leaves_the_arm_to_its_drive(gate):
 def test_a_bad_command_is_refused_as_a_whole(gate, torque, words):
     """One sentence names the error, and nothing of the command is taken."""
     with pytest.raises(CommandError) as caught:
-        gate.offer("left", 0, torque)
+        gate.check("left", torque)
     assert str(caught.value) == words
     assert not gate.torque.any()
     assert gate.missing == ("left", "right")
@@ -364,7 +364,7 @@ def test_a_bad_command_is_refused_as_a_whole(gate, torque, words):
 
 def test_a_reset_goes_back_to_the_start(gate):
     """After a reset of the simulator the commands of tick 0 are awaited."""
-    gate.offer("left", 0, LEFT)
+    gate.take("left", 0, LEFT)
     gate.expect(1)
     gate.reset()
     assert gate.tick == 0

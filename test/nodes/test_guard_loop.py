@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -11,13 +13,15 @@ from robot_dynamics.app.scenarios.cell import true_system
 from robot_dynamics.app.scenarios.laws import control_loop
 from robot_dynamics.app.scenarios.plant import make_plant
 from robot_dynamics.app.scenarios.scenario import load_scenario
-from robot_dynamics.control.clock import LockstepClock
+from robot_dynamics.control.clock import LockstepClock, WallClock, stamp_of
 from robot_dynamics.control.faults import State
 from robot_dynamics.errors import RobotDynamicsError
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from robot_dynamics.nodes.conversions import JointSample
 from robot_dynamics.nodes.drives import believed_positions
+from robot_dynamics.nodes.guard import Guard
 from robot_dynamics.nodes.guard_loop import GuardLoop
 
 SCENARIO, TRAY = load_scenario("lift_box"), load_scenario("tray")
@@ -228,3 +232,28 @@ def test_it_is_able_when_every_arm_has_been_heard_of():
     guard.joint_states.take("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
     assert guard.joint_states.all_heard
     assert guard.cycle(0) is None
+
+
+@pytest.mark.parametrize("state", [State.INACTIVE, State.FALLBACK])
+def test_commands_of_the_guard_are_numbered_by_samples_of_arms(state):
+    """A gripper on their topic can have a clock that is ahead."""
+    guard, clock, newer = object.__new__(Guard), WallClock(0.002), [True]
+    arms = SimpleNamespace(take=lambda *_: newer[0])
+    guard._clock, guard._period = clock, clock.period
+    guard._loop = SimpleNamespace(safety=SimpleNamespace(state=state), joint_states=arms)
+    nothing = np.zeros(0)
+
+    def hear(tick):
+        stamp = stamp_of(tick, clock.period)
+        guard._on_joints("joint_states", JointSample(stamp, [], nothing, nothing, nothing))
+
+    hear(7)
+    assert clock.tick == 7
+    newer[0] = False
+    hear(1_000_007)
+    assert clock.tick == 7
+    newer[0] = True
+    hear(8)
+    assert clock.tick == 8
+    hear(5)  # after a reset of the simulator
+    assert clock.tick == (5 if state is State.INACTIVE else 8)

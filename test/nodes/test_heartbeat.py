@@ -332,6 +332,7 @@ def test_a_controller_that_slept_waits_for_an_answer_to_a_new_beat():
     assert not beating(custody, 11.002)[0]
     custody.receive(report(new.number, GuardState.IN_CHARGE), 11.01)
     assert not beating(custody, 11.012)[0]
+    assert custody.suspended_s == pytest.approx(0.95)
     custody.receive(report(new.number, GuardState.HANDING_BACK), 11.02)
     assert beating(custody, 11.022)[0]
 
@@ -343,8 +344,11 @@ def test_a_short_sleep_that_the_guard_did_not_notice():
     custody.receive(report(1), 10.0)
     may, new = beating(custody, 10.0 + 1.01 * TIMEOUT)
     assert not may
+    custody.receive(report(1), 10.11)  # was on its way
+    assert custody.suspended_s == pytest.approx(1.01 * TIMEOUT)
     custody.receive(report(new.number), 10.15)
     assert beating(custody, 10.16)[0]
+    assert custody.suspended_s == 0.0  # no cause of what comes later
 
 
 def test_a_guard_that_does_not_answer_is_no_guard():

@@ -89,8 +89,11 @@ def test_too_many_points_are_refused_unread():
 
 
 def test_messages_that_are_cut_are_refused():
-    """At any byte, with one sentence."""
+    """At any byte, with one sentence; and so are other encodings, as with other alignments."""
     text = bytes(serialize_message(message()))
+    for header in (b"", b"\x00\x07"):
+        with pytest.raises(JointTrajectoryError, match="not 00 01 of little-endian CDR"):
+            read_joint_trajectory(header + text[2:] if header else b"")
     for end in range(4, 100, 5):
         with pytest.raises(JointTrajectoryError, match="cannot be read"):
             read_joint_trajectory(text[:end])

@@ -234,6 +234,12 @@ def test_steps_of_a_paused_run(bench):
         bench.answer(bench.services.step(SimpleNamespace(steps=0)))
     course = bench.services.step(SimpleNamespace(steps=50))
     course.send(None)
+    reset = SimpleNamespace(joint_states=SimpleNamespace(name=[]), free_joints=[])
+    bench.services.reset_world(SimpleNamespace(keyframe="", state_overrides=reset))
+    with pytest.raises(RunError, match="or was reset"):
+        course.send(None)
+    course = bench.services.step(SimpleNamespace(steps=50))
+    course.send(None)
     bench.services.set_pause(SimpleNamespace(paused=False))
     with pytest.raises(RunError, match="not paused any more"):
         bench.answer(course)

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
@@ -72,6 +74,21 @@ def test_nothing_to_do_costs_no_executor(node, monkeypatch):
     executor._events_at = 0.0
     executor.run()
     assert len(runs) == 2
+    executor.close()
+
+
+def test_a_request_that_cannot_be_read_ends_nothing(node):
+    """rclpy raises for a parameter of an unknown type; others are answered afterwards."""
+    executor, said = ServiceExecutor(node), []
+    executor._log = lambda level, sentence: said.append(sentence)
+    odd = Parameter(name="odd", value=ParameterValue(type=77))
+    setting = node.create_client(SetParameters, "services/set_parameters")
+    client = node.create_client(Trigger, "services/ask")
+    until(lambda: setting.service_is_ready() and client.service_is_ready(), executor)
+    setting.call_async(SetParameters.Request(parameters=[odd]))
+    until(lambda: said, executor)
+    assert said == ["a request failed: unexpected ValueError: 77 is not a valid Parameter.Type"]
+    until(client.call_async(Trigger.Request()).done, executor)
     executor.close()
 
 

@@ -32,9 +32,14 @@ from robot_dynamics.app.scenarios.scenario import load_scenario
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.conversions import CommandWriter, read_time, write_time
+from robot_dynamics.nodes.conversions import CommandWriter, JointSample, read_time, write_time
+from robot_dynamics.nodes.diagnostics import OK, WARN
+from robot_dynamics.nodes.lifecycle import SessionNode
+from robot_dynamics.nodes.parameters import SIMULATOR
+from robot_dynamics.nodes.process import Reporter, RunError
 from robot_dynamics.nodes.simulated_run import FaultSwitch, SimulatedRun
-from robot_dynamics.nodes.topics import LATCHED, STREAM
+from robot_dynamics.nodes.simulator import Simulator
+from robot_dynamics.nodes.topics import LATCHED, REPEAT_S, STREAM
 from robot_dynamics.simulation.faults import Faults
 
 ARMS = ("left", "right")
@@ -241,7 +246,8 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     commander.step(0)
 
     # Paused, commands wait; a step lets one period pass.
-    assert commander.call("simulator/step") == (False, "step refused: not paused.")
+    refused = "step refused: the run is not paused; expected a paused run."
+    assert commander.call("simulator/step") == (False, refused)
     assert commander.pause(True) == (True, "paused")
     commander.command(1)
     assert stands_still() == 1
@@ -283,6 +289,68 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     simulator.process.send_signal(signal.SIGTERM)
     assert simulator.wait() == 0
     commander.node.destroy_node()
+
+
+@pytest.fixture
+def managed(ros):
+    """Return an active simulator of `lift_box` in this process, in lockstep."""
+    managed = SessionNode("simulator", SIMULATOR, Simulator, Reporter())
+    yield managed
+    managed.inbox.close()
+    managed.node.destroy_node()
+
+
+def test_time_stands_still_while_it_is_inactive(managed):
+    """Neither the end of a pause nor a reset publishes anything; commands that wait count then."""
+    simulator, said = managed._session, []
+    publish = simulator._states.publish
+    simulator._states.publish = lambda tick, *rest: (said.append(tick), publish(tick, *rest))
+
+    def command():
+        for arm in simulator._arms:
+            simulator._on_command(arm, (0, np.zeros(7)))
+        simulator.on_messages()
+
+    simulator._switch(True)
+    command()
+    managed.node.change(managed.node.trigger_deactivate)
+    with pytest.raises(RunError, match="the simulator is inactive; expected a paused run"):
+        simulator._step()
+    simulator._switch(False)
+    assert said == []
+    managed.node.change(managed.node.trigger_activate)
+    assert said == [1]
+    managed.node.change(managed.node.trigger_deactivate)
+    simulator._reset()
+    assert said == [1]
+    managed.node.change(managed.node.trigger_activate)
+    assert said == [1, 0]
+
+
+def test_a_topic_of_refused_commands_commands_no_arm(managed):
+    """One that sends NaN, as a controller before it is active, does not lock the other one out."""
+    simulator = managed._session
+    simulator._on_command("left", (0, np.full(7, np.nan)))
+    assert simulator._refused == "left/commands: torque 0 is nan; expected a finite number."
+    joints = [joint for arm in simulator._run.plant.system.arms for joint in arm.joints]
+    none, torque = np.zeros(0), np.arange(14.0)
+    simulator._on_joint_commands(JointSample(0, joints, none, none, torque))
+    assert simulator._gate.torque.tolist() == torque.tolist()
+    simulator._on_command("left", (0, np.zeros(7)))
+    assert "commanded on joint_commands as well; expected one topic" in simulator._refused
+
+
+def test_a_refused_command_is_a_warning_for_a_while(managed):
+    """Not for days, if the commands are good again."""
+    simulator, now = managed._session, time.monotonic()
+    simulator._answers.started_at = simulator._answers.commanded_at = now
+    assert simulator._condition(now) == (OK, "running")
+    simulator._on_command("left", (0, np.full(6, 1.0)))
+    said = "left/commands: 6 torques; expected 7 or none."
+    assert simulator._condition(simulator._refused_at) == (WARN, said)
+    later = simulator._refused_at + 1.01 * REPEAT_S
+    simulator._answers.commanded_at = later
+    assert simulator._condition(later) == (OK, "running")
 
 
 def test_a_killed_controller_ends_the_run(ros, start_node):

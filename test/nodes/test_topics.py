@@ -155,6 +155,29 @@ def test_a_message_that_is_too_large_is_refused(box):
     assert heard == ["small"]
 
 
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_a_message_that_cannot_be_read_is_refused(node, in_thread):
+    """It ends nothing, a sentence says so, and those after it are read."""
+    inbox, heard = Inbox(node), []
+    inbox.subscribe(String, "odd", heard.append, STREAM, awaited=True, in_thread=in_thread)
+    topic = node.create_publisher(String, "odd", STREAM)
+    wait_until(topic.get_subscription_count)
+
+    def read():
+        inbox.wait(0.05)
+        inbox.read()
+
+    topic.publish(b"\x00\x01\x00\x00" + 40 * b"\xff")
+    wait_until(lambda: inbox.refusal, read)
+    assert inbox.refusal == (
+        "/odd: a message was refused: it cannot be read (RMWError); expected String."
+    )
+    topic.publish(String(data="good"))
+    wait_until(lambda: heard, read)
+    assert [message.data for message in heard] == ["good"]
+    inbox.close()
+
+
 def test_a_flood_does_not_keep_the_reader(node):
     """Not more messages are read at once than the middleware keeps, however many come."""
     inbox, heard = Inbox(node), []

@@ -204,7 +204,11 @@ class _PayloadPlanner(MovePlanner):
         effort = EFFORT * scenario.safety.effort_fraction
         weaker = scenario.changed([f"safety.effort_fraction={effort}"])
         of_task = self._carry is not None
-        law = hybrid_law(weaker, system, squeezed=True) if of_task else make_law(weaker, system)
+        law = (
+            hybrid_law(weaker, system, held_by_squeeze=True)
+            if of_task
+            else make_law(weaker, system)
+        )
         assert isinstance(law, HybridLaw)
         self._law = law
         # Samples of the plan are further apart than those of a recording.

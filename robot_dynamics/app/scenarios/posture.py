@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from robot_dynamics.app.output_files import OutputError
+from robot_dynamics.app.output_files import OutputError, whole_file
 from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.laws import make_law
@@ -357,18 +357,14 @@ def _edited(scenario: Scenario, wanted: Scenario, place: Path) -> str:
         return ""
     for one, arm in reversed(list(zip(listed, arms, strict=True))):
         text = f"{text[: one.start()]}{one[1]}{list(arm.posture)}{text[one.end() :]}"
-    beside = _beside(place)
+    beside = place.with_name(f".{place.stem}.{os.getpid()}.yaml")
     try:
-        beside.write_text(text, encoding="utf-8")
-        with contextlib.suppress(RobotDynamicsError):
+        with contextlib.suppress(RobotDynamicsError, OSError):
+            beside.write_text(text, encoding="utf-8")
             return text if load_scenario(beside) == wanted else ""
         return ""
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _beside(place: Path) -> Path:
-    return place.with_name(f".{place.stem}.{os.getpid()}.yaml")
 
 
 def write_postures(
@@ -385,12 +381,11 @@ def write_postures(
         place: The file, which may be the scenario's own if that lists the postures.
 
     Raises:
-        OutputError: See `require_place`.
+        OutputError: See `require_place`; or if the file cannot be written.
     """
     require_place(scenario, place)
     wanted = _with_joints(scenario, found)
     text = _edited(scenario, wanted, place) if _source(scenario).is_file() else ""
-    beside = _beside(place)
-    beside.write_text(text or wanted.text(), encoding="utf-8")
-    beside.replace(place)
+    with whole_file(place) as part:
+        part.write_text(text or wanted.text(), encoding="utf-8")
     return bool(text)

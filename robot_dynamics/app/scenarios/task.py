@@ -293,7 +293,7 @@ def in_first_grasp(scenario: Scenario, system: GraspSystem) -> Scenario:
     return _held_scenario(scenario, system, *held, scenario.object_pose)[0]
 
 
-def _held_phases(task: Sequence[PhaseSettings]) -> Sequence[PhaseSettings]:
+def _held_phases(task: tuple[PhaseSettings, ...]) -> tuple[PhaseSettings, ...]:
     """Return the phases of a held object, until `put_down`; the grasp is before them."""
     names = [phase.name for phase in task]
     return task[: names.index("put_down") + 1]

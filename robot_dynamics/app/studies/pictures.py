@@ -137,7 +137,7 @@ def _draw_sensitivity(figure: Any, found: Sensitivity) -> None:
     )
     for (i, j), value in np.ndenumerate(found.values):
         if np.isfinite(value):
-            bold = "bold" if abs(value) > found.noise else "normal"
+            bold = "bold" if abs(value) > found.noise[j] else "normal"
             color = "white" if abs(value) > 0.6 else INK
             ax.text(
                 j,

@@ -179,12 +179,14 @@ def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path])
         yield f"<h2>{html.escape(name)}</h2>"
         if name == "Distributions":
             yield "<p>Orange: without variations. Dashed: the threshold.</p>"
-        if name == "Sensitivity" and found.noise:
+        if name == "Sensitivity" and found.noise.any():
+            # More for figures that fewer samples have.
+            ends = dict.fromkeys(f"{end:.2f}" for end in (found.noise.min(), found.noise.max()))
             yield (
                 "<p>Spearman's rank correlations with the number or, marked &plusmn;, with its "
                 "distance from the middle of its distribution, whichever is larger; bold are "
                 "those beyond "
-                f"{found.noise:.2f}, which chance alone exceeds in one of twenty cases.</p>"
+                f"{' to '.join(ends)}, which chance alone exceeds in one of twenty cases.</p>"
             )
         yield f'<img alt="{html.escape(name)}" src="data:image/png;base64,{data}">'
     if found.first is not None:

@@ -84,7 +84,7 @@ class Sensitivity:
         distance: Whether the distance counts (d, k): errors to either side have the same effect.
         first: First-order Sobol indices (d, k), the share explained by the number alone; None with
             rank correlations.
-        noise: Value that chance alone rarely exceeds; 0 if unknown.
+        noise: Value of each figure that chance alone rarely exceeds (k,); 0 if unknown.
     """
 
     kind: str
@@ -93,7 +93,7 @@ class Sensitivity:
     values: Array
     distance: NDArray[np.bool_]
     first: Array | None
-    noise: float
+    noise: Array
 
 
 def sensitivity(result: StudyResult) -> Sensitivity:
@@ -107,13 +107,13 @@ def sensitivity(result: StudyResult) -> Sensitivity:
     outputs |= {name: result.values(name) for name in result.figures}
     rows, columns = design.columns, tuple(outputs)
     values = np.full((len(rows), len(columns)), np.nan)
-    distance = np.zeros(values.shape, dtype=bool)
+    distance, noise = np.zeros(values.shape, dtype=bool), np.zeros(len(columns))
     if design.saltelli and all(np.isfinite(output).all() for output in outputs.values()):
         first = values.copy()
         for j, output in enumerate(outputs.values()):
             if np.ptp(output) > 0.0:
                 first[:, j], values[:, j] = _sobol(output, design.saltelli)
-        return Sensitivity("total Sobol index", rows, columns, values, distance, first, 0.0)
+        return Sensitivity("total Sobol index", rows, columns, values, distance, first, noise)
     if design.saltelli:  # the other blocks are not independent of these two
         rest = slice(0, 2 * design.saltelli)
     else:
@@ -121,14 +121,14 @@ def sensitivity(result: StudyResult) -> Sensitivity:
     points = design.points[rest]
     for j, output in enumerate(outputs.values()):
         known = np.isfinite(output[rest])
+        noise[j] = _LIKELY / np.sqrt(max(known.sum() - 1, 1))
         if known.sum() > 2 and np.ptp(output[rest][known]) > 0.0:
             x, y = points[known], output[rest][known]
             straight = _rank_correlations(x, y)
             folded = _rank_correlations(np.abs(x - 0.5), y)
             distance[:, j] = np.abs(folded) > np.abs(straight)
             values[:, j] = np.where(distance[:, j], folded, straight)
-    noise = _LIKELY / np.sqrt(max(len(points) - 1, 1))
-    return Sensitivity("rank correlation", rows, columns, values, distance, None, float(noise))
+    return Sensitivity("rank correlation", rows, columns, values, distance, None, noise)
 
 
 def _rank_correlations(points: Array, output: Array) -> Array:

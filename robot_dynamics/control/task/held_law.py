@@ -153,18 +153,18 @@ class HeldLaw:
         Raises:
             RobotDynamicsError: If a palm seems to pull, or to push less than it must.
         """
-        pushes = self._pushes
         if wrenches is not None:
             require_push(self._palms, wrenches)
-            pushed = wrenches[:, _Z]
-            pushes = pushed if pushes is None else pushes + self._smoothing * (pushed - pushes)
+            before, pushes = self._pushes, wrenches[:, _Z]
+            self._pushes = (
+                pushes if before is None else before + self._smoothing * (pushes - before)
+            )
             wrenches = wrenches - self._tare
         seen = self.law.update(self.tick, q, qd, wrenches)
         self.tick += 1
-        if wrenches is not None:
+        if wrenches is not None and self._pushes is not None:
             squeeze = seen.reference[self.law.internal_columns] + seen.added_internal_force
-            require_grip(self._palms, pushes, self._to_pushes @ squeeze)
-            self._pushes = pushes
+            require_grip(self._palms, self._pushes, self._to_pushes @ squeeze)
             off = seen.held_body_wrenches[0, -6:] - self._residual
             self._residual = self._residual + self._smoothing * off
         return seen

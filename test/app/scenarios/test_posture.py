@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.command_line.main import main
+from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.runs.run import simulate
 from robot_dynamics.app.scenarios.cell import build_system
 from robot_dynamics.app.scenarios.posture import PostureError, find_posture, write_postures
@@ -76,6 +77,9 @@ def test_postures_of_a_changed_scenario_are_written_out(tmp_path):
     assert again.plant.object_mass_scale == 1.1
     assert [arm.posture for arm in again.cell.arms] == list(joints.values())
     assert [path.name for path in tmp_path.iterdir()] == ["out.yaml"]
+    gone = tmp_path / "gone" / "out.yaml"
+    with pytest.raises(OutputError, match=r"out\.yaml: cannot be written \(No such file"):
+        write_postures(scenario, joints, gone)
 
 
 def test_a_file_without_the_postures_is_not_overwritten(tmp_path, capsys):

@@ -141,6 +141,21 @@ def test_a_call_is_repeated_if_its_response_is_lost(monitor, monkeypatch):
     monitor._clients.clear()
 
 
+@pytest.mark.parametrize("state", ["starting", "active"])
+def test_a_repeated_start_is_refused_because_control_runs(monitor, monkeypatch, state):
+    """Under the name of its service; other refusals count."""
+    answers = iter(
+        [
+            f"put_down refused: {state}; expected inactive.",
+            f"put_down refused: {state} (left: odd); expected inactive: call the service reset.",
+        ]
+    )
+    monkeypatch.setattr(monitor, "call", lambda service: (False, next(answers)))
+    monitor.call_start("controller/put_down")
+    with pytest.raises(DrillError, match=r"^controller/put_down: put_down refused: "):
+        monitor.call_start("controller/put_down")
+
+
 def test_a_timeout_names_what_was_awaited(monitor):
     """With the nodes' last messages."""
     monitor.status("arm").message = "asleep"

@@ -9,7 +9,6 @@ the controller's diagnostics: once a second, and when it stopped.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -358,7 +357,8 @@ def diagnostics_of(recording: Recording) -> dict[int, Status]:
     period, ticks = recording.get("period_s"), recording[TICK]
     every = max(1, round(_INTERVAL_S / period))
     fault = str(recording.metadata.get("fault", ""))
-    stopped = _row_of(fault, ticks * period)
+    at = recording.metadata.get("fault_time_s")
+    stopped = None if at is None else int(np.argmin(np.abs(ticks * period - at)))
     rows = {*range(0, len(recording), every), *([] if stopped is None else [stopped])}
     found = {}
     for row in sorted(rows):
@@ -382,11 +382,3 @@ def _figures(recording: Recording, begin: int, row: int) -> dict[str, str]:
         largest = np.abs(recording["estimated_closure"][row]).max(initial=0.0)
         figures["closure error [m or rad]"] = f"{largest:.4g}"
     return figures
-
-
-def _row_of(fault: str, times: Any) -> int | None:
-    """Return the row in which a fault was found, which begins with its time."""
-    match = re.match(r"at ([-+\d.e]+) s: ", fault)
-    if match is None:
-        return None
-    return int(np.argmin(np.abs(times - float(match.group(1)))))

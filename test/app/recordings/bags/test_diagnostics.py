@@ -2,19 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics in a bag: once a second, and when control stopped."""
 
+import pytest
+
 from robot_dynamics.app.recordings.bags.writer import diagnostics_of
 from robot_dynamics.app.recordings.recording import Recording
 
 
-def test_once_a_second_and_when_it_stopped(short):
+@pytest.mark.parametrize("first", [0, 882_200_000_000])  # ticks of the system clock at 500 Hz
+def test_once_a_second_and_when_it_stopped(short, first):
     """A run of 1.2 s says twice that it is active; a fault is said in its own period and after."""
-    assert [*diagnostics_of(short)] == [0, 500]
-    metadata = {**short.metadata, "fault": "at 0.7 s: left: joint states are lost."}
-    told = diagnostics_of(Recording(short.columns, metadata))
+    columns = {**short.columns, "tick": short["tick"] + first}
+    assert [*diagnostics_of(Recording(columns, short.metadata))] == [0, 500]
+    metadata = {
+        **short.metadata,
+        "fault": "at 0.7 s: left: joint states are lost.",
+        "fault_time_s": (first + 350) * short.get("period_s"),
+    }
+    told = diagnostics_of(Recording(columns, metadata))
     assert [*told] == [0, 350, 500]
     assert [status.level for status in told.values()] == [0, 2, 2]
     assert told[350].sentence == "fallback: at 0.7 s: left: joint states are lost."
-    assert told[500].values["tick"] == "500"
+    assert told[500].values["tick"] == str(first + 500)
     assert float(told[500].values["control cycle max [us]"]) > 0.0
 
 
