@@ -24,6 +24,12 @@ def slow(number):
     return {"square": number**2}
 
 
+def endless(number):
+    """Return the square of 0; others take an hour."""
+    time.sleep(3600.0 if number else 0.0)
+    return {"square": number**2}
+
+
 def struck(folder, number):
     """Return a square; in sample 3 the process is killed, the first time."""
     marks = Path(folder)

@@ -381,7 +381,7 @@ def _processes(workers: int, work: _Work) -> Iterator[Executor]:
 
 @contextmanager
 def _pool(workers: int, path: str = "") -> Iterator[Executor]:
-    """Yield processes with one thread each, which leave Ctrl-C to this one.
+    """Yield processes with one thread each, which leave Ctrl-C to this one; an error ends them.
 
     Args:
         workers: Number of processes.
@@ -392,8 +392,14 @@ def _pool(workers: int, path: str = "") -> Iterator[Executor]:
     try:
         # Not forked: threads of this process would be lost.
         context = multiprocessing.get_context("spawn")
+        others = set(multiprocessing.active_children())
         with ProcessPoolExecutor(workers, context, _begin_process, (path,)) as pool:
-            yield pool
+            try:
+                yield pool
+            except BaseException:  # what still runs is not wanted, as after a second Ctrl-C
+                for process in set(multiprocessing.active_children()) - others:
+                    process.kill()
+                raise
     finally:
         for name, value in before.items():
             if value is None:

@@ -144,18 +144,19 @@ def test_one_process_at_a_time_has_a_file(tmp_path):
     assert list(results.known) == [1]
 
 
-def interrupted(folder, body, line):
+def interrupted(folder, body, line, *, until=None):
     """Run a program with processes, press Ctrl-C after a line, and return its output.
 
     Args:
         folder: Place for the program.
         body: Its lines after `tell` was defined, which prints a line of progress.
         line: How the line begins after which all processes get the signal.
+        until: Returns whether it is time to press Ctrl-C again; it is not pressed otherwise.
     """
     program = (
         "from pathlib import Path\n"
         "from robot_dynamics.app.studies.samples import Results, on_all_cores, run_samples\n"
-        "from support.samples import slow\n"
+        "from support.samples import endless, slow\n"
         "if __name__ == '__main__':\n"
         "    def tell(*progress):\n"
         f"        print(*progress, flush=True)\n    {body}\n"
@@ -176,6 +177,9 @@ def interrupted(folder, body, line):
         if line in said:
             break
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
+    if until is not None:
+        wait_until(until)
+        os.killpg(running.pid, signal.SIGINT)
     more, errors = running.communicate(timeout=PATIENCE_S)
     assert errors.rstrip().endswith("KeyboardInterrupt")
     wait_until(lambda: not is_there(running.pid))
@@ -210,6 +214,22 @@ def test_an_interruption_ends_all_processes(tmp_path):
     """After Ctrl-C calls that have not begun are cancelled, and no process is left."""
     more = interrupted(tmp_path, "on_all_cores(slow, range(60), tell)", "3")
     assert len(more.splitlines()) < 30
+
+
+def test_a_second_interruption_does_not_wait_for_samples(tmp_path):
+    """After two Ctrl-C samples that would run for an hour are gone, and no process is left."""
+    waits = tmp_path / "waits"
+    body = (
+        "import robot_dynamics.app.studies.samples as samples\n"
+        "    wait = samples.wait\n"
+        "    def seen(*given, **named):\n"
+        "        if 'return_when' not in named:\n"
+        f"            Path({str(waits)!r}).touch()\n"
+        "        return wait(*given, **named)\n"
+        "    samples.wait = seen\n"
+        "    on_all_cores(endless, range(4), tell)"
+    )
+    interrupted(tmp_path, body, "1", until=waits.exists)
 
 
 @pytest.fixture
