@@ -422,7 +422,8 @@ class ControlSession:
 
     def stop(self) -> str:
         """Hand over to the fallback until a reset; return the message of the service."""
-        self.start_wanted = False
+        if self.start_wanted:
+            self.start_wanted, self._preparation = False, None  # nobody goes on with it
         self.loop.stop(self._clock.now())
         self._node.get_logger().info("stopped on request")
         return f"stopped; {self._scenario.safety.fallback.replace('_', ' ')} until a reset"

@@ -242,10 +242,9 @@ class Inbox:
         try:
             found = content()
         except Exception as error:
-            kind = entry.subscription.msg_type.__name__
-            self._refuse(
-                entry, f"was refused: it cannot be read ({type(error).__name__}); expected {kind}."
-            )
+            kind: Any = entry.subscription.msg_type
+            why = f"it cannot be read ({type(error).__name__}); expected {kind.__name__}"
+            self._refuse(entry, f"was refused: {why}.")
             return False
         entry.callback(found)
         return True

@@ -327,6 +327,17 @@ def test_automatic_start(make):
     assert shy.session.start_wanted
 
 
+def test_a_stop_ends_an_automatic_start(make):
+    """Other starts do not wait for it."""
+    bench = make(autostart="always")
+    bench.live_until(lambda: bench.session.prepares_start)
+    bench.session.stop()
+    assert not bench.session.prepares_start
+    bench.session.reset()
+    bench.session.start()
+    assert bench.loop.safety.law_runs
+
+
 def test_a_reset_clears_a_refusal(make):
     """It is not told any more."""
     bench = make()

@@ -308,7 +308,7 @@ class ControlRecorder:
         own = reference_metadata(self._scenario, law, start_tick, end)
         references = planned_columns(law, times)
         if self._streamed:
-            first = self._overwrite(references, law)
+            first = self._overwrite(references, law, self.recorder.count - len(times))
             settle_s, offset = own["settle_s"], start_tick * period
             begin = (recording[TICK][first] * period) if first < len(times) else offset
             still = _at_rest(references, first)
@@ -322,15 +322,20 @@ class ControlRecorder:
         columns = {**recording.columns, **references}
         return Recording(columns, {**self._metadata, **own, **metadata})
 
-    def _overwrite(self, references: dict[str, Array], law: ControlLaw) -> int:
+    def _overwrite(self, references: dict[str, Array], law: ControlLaw, skipped: int) -> int:
         """Replace the plan by the streamed references; return the first row replaced.
 
         While the law does not run, the last streamed reference is kept.
+
+        Args:
+            references: Columns of the plan, which are changed.
+            law: The law that runs.
+            skipped: Number of rows before those of the columns.
         """
-        at = sorted(self._streamed)
-        first, count = at[0], len(references["reference_pose"])
-        last = np.searchsorted(at, np.arange(first, count), side="right") - 1
-        rows = np.array([self._streamed[i] for i in at])[last]
+        at, count = sorted(self._streamed), len(references["reference_pose"])
+        first = max(at[0] - skipped, 0)
+        last = np.searchsorted(at, skipped + np.arange(first, count), side="right") - 1
+        rows = np.array([self._streamed[at[i]] for i in last])
         for name, values in law.reference_columns(rows).items():
             references[name] = np.concatenate([references[name][:first], values])
         return first

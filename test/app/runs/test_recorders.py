@@ -82,6 +82,7 @@ def stepped(law):
 def test_streamed_references_replace_the_plan(scenario, law):
     """From its first row on; where the law does not run, the last reference stays."""
     control, plan = ControlRecorder(law, scenario, 8), ControlRecorder(law, scenario, 8)
+    lasts = {}  # as a live view shows them
     for tick in range(700):
         row = np.full(25, float(min(tick, 200)))
         row[7:13] = tick < 150  # it moves up to there
@@ -89,6 +90,8 @@ def test_streamed_references_replace_the_plan(scenario, law):
         streamed = tick >= 100
         control.write(tick, np.full(14, 7.0), step, 12.5, streamed=streamed)
         plan.write(tick, np.full(14, 7.0), step, 12.5)
+        if tick in (99, 100, 150, 300, 699):
+            lasts[tick] = control.finish(2, last=True)
     found, own = control.finish(2), plan.finish(2)
     for name, part in {
         "reference_pose": slice(0, 7),
@@ -98,6 +101,8 @@ def test_streamed_references_replace_the_plan(scenario, law):
         assert np.array_equal(found[name][:100], own[name][:100]), name
         assert (found[name][100] == np.full(25, 100.0)[part]).all() or part.start == 7
         assert np.array_equal(found[name][300], found[name][299]), name
+        for tick, alone in lasts.items():
+            assert np.array_equal(alone[name], found[name][tick : tick + 1]), (name, tick)
     assert found["reference_pose"][400, 0] == 200.0
     # Its force changes up to period 200; it has settled half a second later.
     (interval,) = found.get("settled_intervals_s")
