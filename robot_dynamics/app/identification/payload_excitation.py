@@ -3,7 +3,7 @@
 """Motions of an object that arms hold, which make its mass, centre and inertia observable.
 
 The moves are segments of a reference, or of the first `carry` of a task; see `move_planner`. The
-arms' motion follows from the control law, and each move must pass the law's check of the path.
+arms' motion follows from the hybrid law, and each move must pass its check of the path.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from robot_dynamics.app.identification.move_planner import (
     without_thresholds,
 )
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix, surface_rows
-from robot_dynamics.app.scenarios.laws import hybrid_law, make_law
+from robot_dynamics.app.scenarios.laws import hybrid_law
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.app.scenarios.task import carried_object
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
 from robot_dynamics.control.path_check import SPACING_S, PreflightError
 from robot_dynamics.control.reference import POSE
@@ -203,10 +202,8 @@ class _PayloadPlanner(MovePlanner):
             self._reference, self._rows = scenario.reference, surface_rows(scenario.cell)
         effort = EFFORT * scenario.safety.effort_fraction
         weaker = scenario.changed([f"safety.effort_fraction={effort}"])
-        of_task = self._carry is not None
-        law = hybrid_law(weaker, system, squeezed=True) if of_task else make_law(weaker, system)
-        assert isinstance(law, HybridLaw)
-        self._law = law
+        # Arms of other laws follow the same path; theirs take longer to check it.
+        self._law = hybrid_law(weaker, system, squeezed=self._carry is not None)
         # Samples of the plan are further apart than those of a recording.
         fewer = np.sqrt(scenario.control.period / SPACING_S)
         scaled = replace(
