@@ -57,6 +57,7 @@ _MOVE, _TURN = 0.2, 0.8  # m, rad: farthest from where the motion begins
 _NEAREST = 0.2  # of these, of candidates that are near
 _INSTANTS = 15  # at which the speed of a move is found
 _SHORTEST_S = 0.5  # of a move, which the low-pass passes
+_LONGEST_S = 10.0  # of a move: slower ones pass close to a singularity, where joints are fast
 _EASILY = 1e-4  # m, rad: less is no move
 
 
@@ -340,7 +341,7 @@ class _PayloadPlanner(MovePlanner):
     def _segment(self, pose: Array, q: Array, end: Array, speed: float) -> SegmentSettings | None:
         """Return a move from a pose (7,) to coordinates (6,), with the arms at `q` (na,).
 
-        The result is None if the arms do not reach the end, or it is at the pose.
+        The result is None if the arms do not reach the end in time, or it is at the pose.
         """
         move = np.round(self._start[:3] + end[:3] - pose[:3], 4)
         angle = float(np.linalg.norm(end[3:]))
@@ -358,7 +359,8 @@ class _PayloadPlanner(MovePlanner):
         if coarse.failed_at is not None:
             return None
         share = float(np.max(np.abs(coarse.qd) / self._system.limits["velocity"]))
-        return replace(segment, duration_s=max(round(share / speed, 2), _SHORTEST_S))
+        duration = max(round(share / speed, 2), _SHORTEST_S)
+        return replace(segment, duration_s=duration) if duration <= _LONGEST_S else None
 
     def _information(self, motion: Rollout) -> Array:
         """Return the information (u, u) of a motion that begins and ends at rest."""
