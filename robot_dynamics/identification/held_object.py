@@ -121,7 +121,7 @@ class HeldObject:
             most = max(one[1].shape[1] for one in rows)
             parts = zip(*(one for one in rows if one[1].shape[1] == most), strict=True)
             A, y, freedom = map(np.concatenate, parts)
-            if freedom.sum() <= 4 * A.any(axis=(0, 1)).sum():
+            if freedom.sum() <= 3 * A.any(axis=(0, 1)).sum():
                 raise IdentificationError(
                     f"the recording has {len(y)} instants to fit, each 1/{2 * self._cutoff:g} s; "
                     f"expected samples of some seconds without gaps, as arms move an object."

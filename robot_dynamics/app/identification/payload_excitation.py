@@ -3,7 +3,7 @@
 """Motions of an object that arms hold, which make its mass, centre and inertia observable.
 
 The moves are segments of a reference, or of the first `carry` of a task; see `move_planner`. The
-arms' motion follows from the control law, and each move must pass the law's check of the path.
+arms' motion follows from the hybrid law, and each move must pass its check of the path.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from robot_dynamics.app.identification.move_planner import (
     without_thresholds,
 )
 from robot_dynamics.app.scenarios.cell import build_system, pose_matrix, surface_rows
-from robot_dynamics.app.scenarios.laws import hybrid_law, make_law
+from robot_dynamics.app.scenarios.laws import hybrid_law
 from robot_dynamics.app.scenarios.scenario import Scenario, load_scenario
 from robot_dynamics.app.scenarios.task import carried_object
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
 from robot_dynamics.control.path_check import SPACING_S, PreflightError
 from robot_dynamics.control.reference import POSE
@@ -58,6 +57,7 @@ _MOVE, _TURN = 0.2, 0.8  # m, rad: farthest from where the motion begins
 _NEAREST = 0.2  # of these, of candidates that are near
 _INSTANTS = 15  # at which the speed of a move is found
 _SHORTEST_S = 0.5  # of a move, which the low-pass passes
+_LONGEST_S = 10.0  # of a move: slower ones pass close to a singularity, where joints are fast
 _EASILY = 1e-4  # m, rad: less is no move
 
 
@@ -203,14 +203,8 @@ class _PayloadPlanner(MovePlanner):
             self._reference, self._rows = scenario.reference, surface_rows(scenario.cell)
         effort = EFFORT * scenario.safety.effort_fraction
         weaker = scenario.changed([f"safety.effort_fraction={effort}"])
-        of_task = self._carry is not None
-        law = (
-            hybrid_law(weaker, system, held_by_squeeze=True)
-            if of_task
-            else make_law(weaker, system)
-        )
-        assert isinstance(law, HybridLaw)
-        self._law = law
+        # Arms of other laws follow the same path; theirs take longer to check it.
+        self._law = hybrid_law(weaker, system, held_by_squeeze=self._carry is not None)
         # Samples of the plan are further apart than those of a recording.
         fewer = np.sqrt(scenario.control.period / SPACING_S)
         scaled = replace(
@@ -347,7 +341,7 @@ class _PayloadPlanner(MovePlanner):
     def _segment(self, pose: Array, q: Array, end: Array, speed: float) -> SegmentSettings | None:
         """Return a move from a pose (7,) to coordinates (6,), with the arms at `q` (na,).
 
-        The result is None if the arms do not reach the end, or it is at the pose.
+        The result is None if the arms do not reach the end in time, or it is at the pose.
         """
         move = np.round(self._start[:3] + end[:3] - pose[:3], 4)
         angle = float(np.linalg.norm(end[3:]))
@@ -365,7 +359,8 @@ class _PayloadPlanner(MovePlanner):
         if coarse.failed_at is not None:
             return None
         share = float(np.max(np.abs(coarse.qd) / self._system.limits["velocity"]))
-        return replace(segment, duration_s=max(round(share / speed, 2), _SHORTEST_S))
+        duration = max(round(share / speed, 2), _SHORTEST_S)
+        return replace(segment, duration_s=duration) if duration <= _LONGEST_S else None
 
     def _information(self, motion: Rollout) -> Array:
         """Return the information (u, u) of a motion that begins and ends at rest."""
