@@ -70,7 +70,11 @@ class TooLong(BaseException):
 
 
 class Graph:
-    """The nodes of one recording, in the order in which they were first needed.
+    """The nodes of one recording.
+
+    Attributes:
+        known: Symbols in the order in which they were first needed, by operation and operands: the
+            indices of other symbols, and what the comments on the operations state.
 
     Args:
         long: Whether signs of constants stay where they are.
@@ -82,7 +86,7 @@ class Graph:
         self.long = long
         self.known: dict[tuple[int, Any, Any], Symbol] = {}
 
-    def node(self, operation: int, left: Any, right: Any, key: tuple[Any, ...]) -> Symbol:
+    def node(self, operation: int, left: Any, right: Any, key: tuple[int, Any, Any]) -> Symbol:
         """Return the node of `key`; it is made if it does not exist yet."""
         known = self.known
         found = known.get(key)
@@ -159,7 +163,7 @@ class Symbol(SymbolicScalar):
     def __repr__(self) -> str:
         return f"<symbol {self.index}: {NAMES[self.operation]}>"
 
-    # Operators of two symbols are the most frequent calls of a recording: they call little.
+    # Operators are most of a recording's time: they call as few functions as possible.
 
     def __add__(self, other: Any) -> Any:
         graph = self.graph

@@ -30,6 +30,9 @@ from robot_dynamics.compile.repetition import (
 )
 from robot_dynamics.compile.writer import Lanes, Writer
 
+# Number of pieces that one function calls: LLVM's time for calls grows with more than the square
+# of their number.
+_MOST_CALLS = 32
 # Largest size on the stack of the frame, the inputs and the results of all lanes [bytes].
 _MOST_MEMORY = 1 << 20
 
@@ -106,24 +109,30 @@ class LongCore:
         ]
         shared = Counter(kinds)
         functions: dict[Hashable, str] = {}
+        calls: list[tuple[str, int, int]] = []  # function, place of its table and turns
         for piece, (reads, writes), kind in zip(self.pieces.pieces, ways, kinds, strict=True):
             if kind not in functions:
                 functions[kind] = f"{name}_piece{len(functions)}"
                 text = self._function(functions[kind], piece, reads, writes, shared[kind] > 1)
                 self.module.functions.append(text)
-            table = writer.offset("@table", 4 * self.module.table(_table(reads, writes)))
-            listed = ", ".join(f"ptr {one}" for one in ("%frame", *self.signature, table))
-            writer.do(f"call void @{functions[kind]}({listed}, i64 {piece.turns})")
+            place = self.module.table(_table(reads, writes))
+            calls.append((functions[kind], place, piece.turns))
+        passed = ", ".join(f"ptr {one}" for one in ("%frame", *self.signature))
+        for start in range(0, len(calls), _MOST_CALLS):
+            part = f"{name}_part{start // _MOST_CALLS}"
+            self.module.functions.append(self._part(part, calls[start : start + _MOST_CALLS]))
+            writer.do(f"call void @{part}({passed})")
         self._copy_inputs(writer)
-        arguments = ", ".join(f"ptr noalias {argument}" for argument in self.signature)
-        lines = [
-            f"define {'' if exported else 'internal '}void @{name}({arguments}) nounwind {{",
-            "entry:",
-            *self._frame(writer.lines),
-            "  ret void",
-            "}",
-        ]
-        return "\n".join(lines)
+        return _definition(name, self.signature, self._frame(writer.lines), exported)
+
+    def _part(self, name: str, calls: list[tuple[str, int, int]]) -> str:
+        """Return the text of a function that carries out some pieces."""
+        writer, pointers = Writer(), ["%frame", *self.signature]
+        passed = ", ".join(f"ptr {one}" for one in pointers)
+        for function, place, turns in calls:
+            table = writer.offset("@table", 4 * place)
+            writer.do(f"call void @{function}({passed}, ptr {table}, i64 {turns})")
+        return _definition(name, pointers, writer.lines)
 
     def _frame(self, lines: list[str]) -> list[str]:
         """Return the code that uses a frame, which is on the stack unless it is too large."""
@@ -186,16 +195,18 @@ class LongCore:
         def size(way: _Way) -> int:
             return lanes.size if way.wide else 8
 
+        def element(way: _Way, entry: str) -> str:
+            """Return the pointer to the element whose index is in the table."""
+            index = writer.load("i32", entry, 4)
+            kind = lanes.real if way.wide else "double"
+            return writer.emit(f"getelementptr {kind}, ptr {way.base}, i32 {index}")
+
         def start(number: int) -> str:
             """Return the pointer to the element of the first turn."""
             way = every[number]
             if not shared:
                 return writer.offset(way.base, int(way.places[0]) * size(way))
-            entry = writer.load("i32", writer.offset("%table", 4 * number), 4)
-            distance = writer.emit(
-                f"mul i64 {writer.emit(f'sext i32 {entry} to i64')}, {size(way)}"
-            )
-            return writer.offset(way.base, distance)
+            return element(way, writer.offset("%table", 4 * number))
 
         def pointer(number: int, turn: str) -> str:
             way = every[number]
@@ -204,9 +215,7 @@ class LongCore:
             if way.step is None:
                 row = writer.emit(f"mul i64 {turn}, {4 * len(varying)}")
                 place = 4 * (len(every) + varying.index(number))
-                entry = writer.offset(writer.offset("%table", row), place)
-                index = writer.emit(f"sext i32 {writer.load('i32', entry, 4)} to i64")
-                return writer.offset(way.base, writer.emit(f"mul i64 {index}, {size(way)}"))
+                return element(way, writer.offset(writer.offset("%table", row), place))
             if way.step == 0:
                 return starts[number]
             moved = writer.emit(f"mul i64 {turn}, {way.step * size(way)}")
@@ -276,6 +285,13 @@ class LongCore:
                 )
                 to = writer.offset(target.base, int(target.places[0]) * lanes.size)
                 writer.store(lanes.real, name, to, lanes.size)
+
+
+def _definition(name: str, pointers: list[str], lines: list[str], exported: bool = False) -> str:
+    """Return the text of a function of pointers."""
+    arguments = ", ".join(f"ptr noalias {pointer}" for pointer in pointers)
+    start = f"define {'' if exported else 'internal '}void @{name}({arguments}) nounwind {{"
+    return "\n".join([start, "entry:", *lines, "  ret void", "}"])
 
 
 def _way(base: str, wide: bool, places: NDArray[np.int64]) -> _Way:

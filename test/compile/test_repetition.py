@@ -176,6 +176,14 @@ def test_a_long_program_may_be_called(monkeypatch):
         np.testing.assert_allclose(a, e, rtol=0, atol=TOL * max(1.0, np.abs(e).max()))
 
 
+def test_no_function_calls_many_pieces():
+    """Groups of pieces have functions of their own: LLVM is slow with many calls in one."""
+    text, _ = emit_module(prepare(tree(BRANCHES)), 1, True)
+    counts = [one.count("call void @direct_piece") for one in text.split("\ndefine ")]
+    assert sum(counts) > long_core._MOST_CALLS
+    assert max(counts) == long_core._MOST_CALLS
+
+
 def test_signs_of_constants_do_not_change_the_operations():
     """Bodies with other numbers leave the same operations in a long recording."""
     kinds = [[node.operation for node in tree(CHAIN, seed).nodes] for seed in (0, 1)]

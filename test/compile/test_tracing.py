@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording functions, and calls of one program by another."""
 
+import gc
+
 import numpy as np
 import pytest
 
 from robot_dynamics.compile import ShapeError, TraceError, call, trace
+from robot_dynamics.compile.graph import Symbol
 from robot_dynamics.scalar.functions import cos, sin
 
 
@@ -110,3 +113,18 @@ def test_call_checks_shapes(inner):
     wide = trace(lambda x, p: {"y": x[0]}, "wide", {"x": 3})
     with pytest.raises(ShapeError, match="wide: input 'x'"):
         call(wide, [1.0, 2.0])
+
+
+def test_recordings_need_no_garbage_collection():
+    """Symbols and their graph refer to each other; a recording of a million leaves none."""
+
+    def symbols():
+        return sum(isinstance(one, Symbol) for one in gc.get_objects())
+
+    gc.disable()
+    try:
+        before = symbols()
+        trace(pendulum, "pendulum", {"q": (), "qd": ()}, parameters=2)
+        assert symbols() == before
+    finally:
+        gc.enable()
