@@ -70,7 +70,7 @@ NOT_RUN = {
     "python3": "test/test_examples.py runs the examples",
 }
 
-# Which commands of ours `test_a_command_runs` leaves out: what runs them instead, or why nothing.
+# Commands of ours that `test_a_page_can_be_followed` leaves out: what runs them, or why nothing.
 RUN_ELSEWHERE = {
     r"drill": "test/nodes/drill/test_process.py",
     r"render (lift_box|tray|fold) --output \w+\.webp": "test/app/pictures/test_render.py",
