@@ -277,6 +277,7 @@ def execute(tmp_path, monkeypatch, capfd):
     return run
 
 
+@pytest.mark.timeout(3600)  # two minutes at most where the machine has time
 @pytest.mark.parametrize("name", followed())
 def test_a_page_can_be_followed(name, execute):
     """In a new folder, in their order: files are saved, commands end with the stated status.
