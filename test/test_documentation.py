@@ -197,7 +197,7 @@ def of_ours(page: Path) -> list[str]:
 
 def elsewhere(command: str) -> list[str]:
     """Return the patterns of `RUN_ELSEWHERE` that a command of ours is of."""
-    arguments = command.partition(" ")[2]
+    arguments = stated(command)[0].partition(" ")[2]
     return [pattern for pattern in RUN_ELSEWHERE if re.match(pattern, arguments)]
 
 
