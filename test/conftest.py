@@ -41,6 +41,24 @@ def pytest_configure(config):
         config.pluginmanager.register(Outcomes())
 
 
+# Slow tests that `.ci/run` adds to the others: of whole runs, wrong models and wrong limits.
+_IMPORTANT = (
+    "test/app/",
+    "test/reproductions/test_mutations.py",
+    "test/test_examples.py",
+    "test/test_limits.py",
+)
+_LONGEST = ("test_a_hundred_cells_", "test_other_edges_")  # minutes each
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(items):
+    """Give the tests of `.ci/run` their marker."""
+    for item in items:
+        if item.nodeid.startswith(_IMPORTANT) and not item.name.startswith(_LONGEST):
+            item.add_marker("important")
+
+
 settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

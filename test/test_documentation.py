@@ -70,7 +70,7 @@ NOT_RUN = {
     "python3": "test/test_examples.py runs the examples",
 }
 
-# Which commands of ours `test_a_command_runs` leaves out: what runs them instead, or why nothing.
+# Commands of ours that `test_a_page_can_be_followed` leaves out: what runs them, or why nothing.
 RUN_ELSEWHERE = {
     r"drill": "test/nodes/drill/test_process.py",
     r"render (lift_box|tray|fold) --output \w+\.webp": "test/app/pictures/test_render.py",
@@ -197,7 +197,7 @@ def of_ours(page: Path) -> list[str]:
 
 def elsewhere(command: str) -> list[str]:
     """Return the patterns of `RUN_ELSEWHERE` that a command of ours is of."""
-    arguments = command.partition(" ")[2]
+    arguments = stated(command)[0].partition(" ")[2]
     return [pattern for pattern in RUN_ELSEWHERE if re.match(pattern, arguments)]
 
 
@@ -277,6 +277,7 @@ def execute(tmp_path, monkeypatch, capfd):
     return run
 
 
+@pytest.mark.timeout(3600)  # two minutes at most where the machine has time
 @pytest.mark.parametrize("name", followed())
 def test_a_page_can_be_followed(name, execute):
     """In a new folder, in their order: files are saved, commands end with the stated status.

@@ -110,6 +110,12 @@ def test_second_call_installs_nothing(checkout):
     assert installed(checkout.run("test", "-k", "x")[1]) == []
 
 
+def test_one_installation_serves_all_checks(checkout):
+    """And a later run of some tests."""
+    assert installed(checkout.run("test")[1]) == [".[ros,plot,docs,test]"]
+    assert installed(checkout.run("test", "-k", "x")[1]) == []
+
+
 def test_tested_versions_are_installed(checkout):
     """Pip, the package and its build tools come in the versions of the environment's Python."""
     of_this_python = str(checkout.constraints(12))

@@ -56,7 +56,7 @@ def require_that_the_glass_stays_standing(run):
     assert pose[-1, 0] - pose[0, 0] == pytest.approx(0.22, abs=1e-4)
 
 
-#: What thresholds of a scenario do not say.
+#: Further claims about the runs of some scenarios.
 BESIDES = {
     "put_back": require_that_the_object_is_back,
     "tray_service": require_that_the_glass_stays_standing,

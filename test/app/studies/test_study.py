@@ -95,19 +95,16 @@ def test_a_sample_is_the_run_that_its_command_makes(result):
     assert not result.failed.all()
 
 
+OF_OTHER_KINDS = ("tray", "fold", "comply", "lid")  # contacts, a joint, compliance, a hinge
+
+
 @pytest.mark.parametrize(
-    ("scenario", "changes"),
-    [
-        ("lift_box", ()),
-        pytest.param("tray", (), marks=pytest.mark.slow),
-        pytest.param("fold", (), marks=pytest.mark.slow),
-        pytest.param("comply", (), marks=pytest.mark.slow),
-        pytest.param("wipe", ["cell.surfaces.0.xyz=[0.659, 0.0, 1.0]"], marks=pytest.mark.slow),
-    ],
+    "scenario",
+    ["lift_box", *(pytest.param(one, marks=pytest.mark.slow) for one in OF_OTHER_KINDS)],
 )
-def test_shared_preparation_changes_no_bit(scenario, changes):
+def test_shared_preparation_changes_no_bit(scenario):
     """A run whose system and law were prepared by another one is the run alone."""
-    base, shared = load_scenario(scenario, changes), Preparation()
+    base, shared = load_scenario(scenario), Preparation()
     other = base.changed(["plant.object_mass_scale=1.05", "plant.command_delay_periods=0"])
     reports = []
     for one in (other, base, other):
