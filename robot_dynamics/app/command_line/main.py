@@ -347,10 +347,11 @@ def _add_posture(commands: Any) -> None:
         "posture",
         help="find postures of the arms from the grasps alone",
         description="Find postures of the arms with which they hold the object at its grasps and "
-        "can do the whole reference, by random starts within the joint limits, and print the best "
-        "with its margin to each limit. The posture in the file is used only as the first initial "
-        "guess. Ctrl-C ends the search and keeps the results. If there is no posture, the exit "
-        "status is 1 and the limiting factor is named.",
+        "can do the whole reference, or the path in the first grasp of a task, by random starts "
+        "within the joint limits, and print the best with its margin to each limit. The posture "
+        "in the file is used only as the first initial guess. Ctrl-C ends the search and keeps "
+        "the results. If there is no posture, the exit status is 1 and the limiting factor is "
+        "named.",
     )
     _add_scenario(parser)
     add_json(parser, "the results")

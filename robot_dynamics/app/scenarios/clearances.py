@@ -34,7 +34,8 @@ _HAND = 2  # last joints of an arm, whose links are at the object
 _OWN_BASE = 2  # first joints of a robot, whose links are always close to its base
 _DEPTH_M = 0.05  # of a plane, below it
 _TOUCH_M = 1e-3  # largest depth of the object in something that counts as touching
-# Motion of a joint after which distances are computed again [m]; it turns at the reach of its arm.
+# Distances are computed again when a joint has moved by this [m]; a rotation counts at the reach
+# of the arm.
 _SPACING_M = 0.01
 _FREE = ("move", "approach")  # phases in which hands must not touch the object
 _CARRIED = ("lift", "carry")  # phases in which the object must touch nothing

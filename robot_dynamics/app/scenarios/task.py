@@ -196,7 +196,7 @@ class _Phases:
                 ) from None
         return Approach(arms, own, arms.q.copy(), length)
 
-    def _hold(self, grasp: GraspSettings, task: tuple[PhaseSettings, ...]) -> list[TaskPhase]:
+    def _hold(self, grasp: GraspSettings, task: Sequence[PhaseSettings]) -> list[TaskPhase]:
         """Return a grasp and the phases of the held object after it."""
         law, plan = self._held(grasp, task)
         if not self.places:
