@@ -539,6 +539,7 @@ def _run_tests(
             module.__path__ = [os.path.join(copy, *name.split("."))]
     first = _FirstFailure()
     options = ["-q", "-x", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options += ["-m", "not slow"]  # whatever the run that tries mutations has in PYTEST_ADDOPTS
     code = pytest.main([*options, *tests], plugins=[first])
     failed = first.failed or ("" if code == 0 else f"pytest ends with {int(code)}")
     Path(report).write_text(failed, encoding="utf-8")

@@ -181,7 +181,8 @@ def _page(result: StudyResult, found: Sensitivity, pictures: Mapping[str, Path])
             yield "<p>Orange: without variations. Dashed: the threshold.</p>"
         if name == "Sensitivity" and found.noise.any():
             # More for figures that fewer samples have.
-            ends = dict.fromkeys(f"{end:.2f}" for end in (found.noise.min(), found.noise.max()))
+            noise = found.noise[found.noise > 0.0]
+            ends = dict.fromkeys(f"{end:.2f}" for end in (noise.min(), noise.max()))
             yield (
                 "<p>Spearman's rank correlations with the number or, marked &plusmn;, with its "
                 "distance from the middle of its distribution, whichever is larger; bold are "

@@ -84,7 +84,7 @@ class Sensitivity:
         distance: Whether the distance counts (d, k): errors to either side have the same effect.
         first: First-order Sobol indices (d, k), the share explained by the number alone; None with
             rank correlations.
-        noise: Value of each figure that chance alone rarely exceeds (k,); 0 if unknown.
+        noise: Value of each figure that chance alone rarely exceeds (k,); 0 without correlations.
     """
 
     kind: str
@@ -121,8 +121,8 @@ def sensitivity(result: StudyResult) -> Sensitivity:
     points = design.points[rest]
     for j, output in enumerate(outputs.values()):
         known = np.isfinite(output[rest])
-        noise[j] = _LIKELY / np.sqrt(max(known.sum() - 1, 1))
         if known.sum() > 2 and np.ptp(output[rest][known]) > 0.0:
+            noise[j] = _LIKELY / np.sqrt(known.sum() - 1)
             x, y = points[known], output[rest][known]
             straight = _rank_correlations(x, y)
             folded = _rank_correlations(np.abs(x - 0.5), y)

@@ -131,6 +131,16 @@ def test_constant_figures_have_no_sensitivity():
     found = sensitivity(result_of(lambda x: 1.0, "sobol", 16))
     assert found.columns == (FIGURE,)
     assert np.isnan(found.values).all()
+    assert not found.noise.any()
+
+
+@pytest.mark.parametrize(("having", "known"), [(2, False), (3, True)])
+def test_figures_that_hardly_any_sample_has(having, known):
+    """Two samples have no rank correlation, and say nothing about those of other figures."""
+    values = iter([*range(having), *([None] * (16 - having))])
+    found = sensitivity(result_of(lambda x: next(values), "sobol", 16))
+    j = found.columns.index(FIGURE)
+    assert np.isfinite(found.values[:, j]).all() == bool(found.noise[j]) == known
 
 
 def test_saltelli_samples_that_fail_leave_rank_correlations():
