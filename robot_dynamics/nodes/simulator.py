@@ -485,16 +485,17 @@ class Simulator:
                     WARN,
                     f"commands of an earlier run (tick {earlier}) are not taken, brakes on",
                 )
-            missing = self._missing_publishers.warning
+            trouble = self._missing_publishers.warning or self._inbox.refusal
             waiting = "waiting for commands, brakes on"
-            return (WARN, f"{waiting}: {missing}") if missing else (OK, waiting)
+            return (WARN, f"{waiting}: {trouble}") if trouble else (OK, waiting)
         silence = now - self._answers.commanded_at
         if silence > self._values["silence_limit"] or self._drives.timed_out:
             does = "simulated time stands still"
             if not self._lockstep:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
             missing = ", ".join(self._silent) or "any arm"
-            return ERROR, f"no commands for {missing}: {does}"
+            why = f": {self._inbox.refusal}" if self._inbox.refusal else ""
+            return ERROR, f"no commands for {missing}: {does}{why}"
         refused = self._refused if now < self._refused_at + REPEAT_S else ""
         trouble = refused or self._inbox.refusal or self._rivals
         if trouble:

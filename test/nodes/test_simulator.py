@@ -33,7 +33,7 @@ from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import CommandWriter, JointSample, read_time, write_time
-from robot_dynamics.nodes.diagnostics import OK, WARN
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.parameters import SIMULATOR
 from robot_dynamics.nodes.process import Reporter, RunError
@@ -351,6 +351,22 @@ def test_a_refused_command_is_a_warning_for_a_while(managed):
     later = simulator._refused_at + 1.01 * REPEAT_S
     simulator._answers.commanded_at = later
     assert simulator._condition(later) == (OK, "running")
+
+
+def test_unreadable_commands_are_told_while_commands_are_awaited(managed):
+    """Before the first command and after the last one: they are why none comes."""
+    simulator, now = managed._session, time.monotonic()
+    odd = "/left/commands: a message was refused: it cannot be read (RMWError)."
+    managed.inbox._refusal, managed.inbox._refused_at = odd, now
+    assert simulator._condition(now) == (WARN, f"waiting for commands, brakes on: {odd}")
+    simulator._answers.started_at = simulator._answers.commanded_at = now
+    level, said = simulator._condition(now + 1.01 * simulator._values["silence_limit"])
+    assert level == ERROR
+    assert said == f"no commands for left, right: simulated time stands still: {odd}"
+    managed.inbox._refused_at = now - 1.01 * REPEAT_S
+    assert simulator._condition(now + 1.01 * simulator._values["silence_limit"])[1] == (
+        "no commands for left, right: simulated time stands still"
+    )
 
 
 def test_a_killed_controller_ends_the_run(ros, start_node):
