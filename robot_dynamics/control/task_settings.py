@@ -285,11 +285,11 @@ class PhaseSettings:
 _HANDS = {
     "move": ("free", "free"),
     "approach": ("free", "at the grasps"),
-    "grasp": ("at the grasps", "closed on the support"),
-    "lift": ("closed on the support", "closed in the air"),
+    "grasp": ("at the grasps", "closed before a lift"),
+    "lift": ("closed before a lift", "closed in the air"),
     "carry": ("closed in the air", "closed in the air"),
-    "put_down": ("closed in the air", "closed on the support"),
-    "release": ("closed on the support", "free"),
+    "put_down": ("closed in the air", "closed after put_down"),
+    "release": ("closed after put_down", "free"),
 }
 
 

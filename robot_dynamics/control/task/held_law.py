@@ -18,6 +18,7 @@ from robot_dynamics.control.task.held_plan import SEARCH_SHARE, PlanPart
 from robot_dynamics.control.task.phases import SETTLE_S, Now
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.wording import apart
 
 _PULL_N = 5.0  # measured pull by a palm that no noise explains
 _GRIPS = 0.25  # share of its squeeze from which a palm holds an object
@@ -62,7 +63,8 @@ class HeldLaw:
     def _forget_load(self) -> None:
         """Forget the load of the arms."""
         self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
-        self._pushes: Array | None = None  # smoothed, of all tools (k,) [N]
+        # Measured pushes of all tools, and those of the internal force, smoothed alike (2, k) [N].
+        self._grip: Array | None = None
 
     def part(self, part: tuple[float, float]) -> PlanPart:
         """Return a part of the plan; computing its rows takes longer than a control period."""
@@ -142,6 +144,7 @@ class HeldLaw:
     def resume(self, now: Now, plan: PlanPart) -> None:
         """Start the law in the air, on the result of `prepare_resume`."""
         self._residual = np.zeros(6)  # the tare of this grasp stays: the object weighs the same
+        self._grip = None
         self.law.begin_with(plan)
         self.law.keep_payload()
         self.law.start(now.q, now.qd, now.last)
@@ -153,18 +156,18 @@ class HeldLaw:
         Raises:
             RobotDynamicsError: If a palm seems to pull, or to push less than it must.
         """
+        tared = None
         if wrenches is not None:
             require_push(self._palms, wrenches)
-            before, pushes = self._pushes, wrenches[:, _Z]
-            self._pushes = (
-                pushes if before is None else before + self._smoothing * (pushes - before)
-            )
-            wrenches = wrenches - self._tare
-        seen = self.law.update(self.tick, q, qd, wrenches)
+            tared = wrenches - self._tare
+        seen = self.law.update(self.tick, q, qd, tared)
         self.tick += 1
-        if wrenches is not None and self._pushes is not None:
+        if wrenches is not None:
             squeeze = seen.reference[self.law.internal_columns] + seen.added_internal_force
-            require_grip(self._palms, self._pushes, self._to_pushes @ squeeze)
+            grip = np.stack([wrenches[:, _Z], self._to_pushes @ squeeze])
+            before = grip if self._grip is None else self._grip
+            self._grip = before + self._smoothing * (grip - before)
+            require_grip(self._palms, *self._grip)
             off = seen.held_body_wrenches[0, -6:] - self._residual
             self._residual = self._residual + self._smoothing * off
         return seen
@@ -223,7 +226,7 @@ def require_grip(palms: Mapping[int, str], pushes: Array, squeezes: Array) -> No
 
     Args:
         palms: Names of the arms with palms, by their numbers.
-        pushes: Measured forces along the tools (k,), smoothed [N].
+        pushes: Measured forces along the tools (k,) [N].
         squeezes: Those of the internal force (k,) [N].
 
     Raises:
@@ -231,9 +234,10 @@ def require_grip(palms: Mapping[int, str], pushes: Array, squeezes: Array) -> No
     """
     for i, name in palms.items():
         least = _GRIPS * float(squeezes[i])
-        if pushes[i] < least:
+        if not pushes[i] >= least:
+            pushed, expected = apart(float(pushes[i]), least)
             raise RobotDynamicsError(
-                f"the palm of arm {name!r} pushes with {pushes[i]:.3g} N, expected at least "
-                f"{least:.3g} N while it holds the object: its wrist sensor is dead or tared, or "
-                "it has lost the object."
+                f"the palm of arm {name!r} pushes with {pushed} N, expected at least {expected} N "
+                "while it holds the object: its wrist sensor is dead or tared, or it has lost the "
+                "object."
             )

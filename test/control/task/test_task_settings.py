@@ -43,7 +43,9 @@ def test_phases_in_an_order_that_hands_can_do():
     [
         (GRASPED[1:], r"task\[0\] is 'grasp', which needs hands that are at the grasps"),
         ([*GRASPED, *PUT[1:]], r"task\[3\] is 'release'.*closed in the air"),
-        ([*GRASPED, PUT[0]], "ends with hands that are closed on the support"),
+        ([*GRASPED, PUT[0]], "ends with hands that are closed after put_down"),
+        ([*GRASPED[:2], PUT[1]], r"task\[2\] is 'release'.*expected lift or wait there"),
+        ([*GRASPED, PUT[0], GRASPED[2]], r"task\[4\] is 'lift'.*expected release or wait there"),
         ([*GRASPED, GRASPED[2]], r"expected carry, put_down or wait there"),
     ],
 )
