@@ -146,7 +146,7 @@ class JointMotion(NamedTuple):
         told = float(jump[i] - (self.apart[own][i] - kept * before.apart[own][i]))
         ratio = told / float(jump[i]) if jump[i] else math.inf
         degrees = math.degrees(1.0)
-        # The first false sample counts by half; the arm may have changed its speed.
+        # The first false sample counts by half, of a joint that slows down by less than half.
         if abs(ratio - 1.0) > 0.4 * (degrees - 1.0) and abs(ratio) < 2.0 * degrees:
             cause = "it seems to be in degrees per second"
         elif ratio < -0.4:

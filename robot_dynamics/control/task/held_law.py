@@ -21,7 +21,7 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.wording import apart
 
 _PULL_N = 5.0  # measured pull by a palm that no noise explains
-_GRIPS = 0.25  # share of its squeeze from which a palm holds an object
+_GRIPS = 0.25  # share of its planned push from which a palm holds an object
 _Z = 5  # force along z in a wrench
 
 
@@ -63,7 +63,7 @@ class HeldLaw:
     def _forget_load(self) -> None:
         """Forget the load of the arms."""
         self._residual, self._tare = np.zeros(6), np.zeros((len(self.law.system.arms), 6))
-        # Measured pushes of all tools, and those of the internal force, smoothed alike (2, k) [N].
+        # Measured pushes of all tools, and the planned ones, smoothed alike (2, k) [N].
         self._grip: Array | None = None
 
     def part(self, part: tuple[float, float]) -> PlanPart:
@@ -164,7 +164,11 @@ class HeldLaw:
         self.tick += 1
         if wrenches is not None:
             squeeze = seen.reference[self.law.internal_columns] + seen.added_internal_force
-            grip = np.stack([wrenches[:, _Z], self._to_pushes @ squeeze])
+            load = (self._to_tools @ seen.outputs.desired_wrench)[
+                _Z::6
+            ]  # less for one above another
+            planned = self._to_pushes @ squeeze + np.minimum(load, 0.0)
+            grip = np.stack([wrenches[:, _Z], planned])
             before = grip if self._grip is None else self._grip
             self._grip = before + self._smoothing * (grip - before)
             require_grip(self._palms, *self._grip)
@@ -221,23 +225,22 @@ def require_push(palms: Mapping[int, str], wrenches: Array) -> None:
             )
 
 
-def require_grip(palms: Mapping[int, str], pushes: Array, squeezes: Array) -> None:
-    """Refuse palms that hold no object: on a support no residual shows that sensors are dead.
+def require_grip(palms: Mapping[int, str], pushes: Array, planned: Array) -> None:
+    """Refuse palms that do not push: dead sensors look like a support that bears all the weight.
 
     Args:
         palms: Names of the arms with palms, by their numbers.
         pushes: Measured forces along the tools (k,) [N].
-        squeezes: Those of the internal force (k,) [N].
+        planned: Planned ones (k,): of the internal force, less weight that they bear [N].
 
     Raises:
         RobotDynamicsError: With the arm.
     """
     for i, name in palms.items():
-        least = _GRIPS * float(squeezes[i])
+        least = _GRIPS * float(planned[i])
         if not pushes[i] >= least:
             pushed, expected = apart(float(pushes[i]), least)
             raise RobotDynamicsError(
                 f"the palm of arm {name!r} pushes with {pushed} N, expected at least {expected} N "
-                "while it holds the object: its wrist sensor is dead or tared, or it has lost the "
-                "object."
+                "while it holds the object: its wrist sensor is dead, or it has lost the object."
             )

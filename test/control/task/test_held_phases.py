@@ -23,12 +23,12 @@ def test_palms_do_not_pull():
 
 
 def test_palms_that_hold_push():
-    """With a quarter of their squeeze or more, whatever grippers measure."""
-    squeezes = np.array([80.0, 40.0])
-    require_grip({1: "right"}, np.array([0.0, 10.1]), squeezes)
+    """With a quarter of what is planned or more, whatever grippers measure."""
+    planned = np.array([80.0, 40.0])
+    require_grip({1: "right"}, np.array([0.0, 10.1]), planned)
     expected = "arm 'right' pushes with 9.9 N, expected at least 10 N .* wrist sensor is dead"
     with pytest.raises(RobotDynamicsError, match=expected):
-        require_grip({1: "right"}, np.array([80.0, 9.9]), squeezes)
+        require_grip({1: "right"}, np.array([80.0, 9.9]), planned)
 
 
 class _Law:
@@ -40,14 +40,19 @@ class _Law:
     palm = SimpleNamespace(directions=np.eye(6), limits=FrictionCone(0.5))
     hybrid_system = SimpleNamespace(contacts=[palm, palm])
     along = np.tile(np.eye(6)[:, 5:], (2, 1))
-    distribution = SimpleNamespace(share=np.zeros((12, 6)), internal=along)
-    planned = added = 0.0
+    share = np.zeros((12, 6))
+    share[[5, 11], 5] = -0.5, 0.5  # the right palm is below the left one
+    distribution = SimpleNamespace(share=share, internal=along)
+    planned = added = weight = 0.0
 
     def update(self, tick, q, qd, wrenches):
         """Return a step."""
         planned, added, nothing = np.array([self.planned]), np.array([self.added]), np.zeros(18)
         return SimpleNamespace(
-            reference=planned, added_internal_force=added, held_body_wrenches=nothing[None]
+            reference=planned,
+            added_internal_force=added,
+            held_body_wrenches=nothing[None],
+            outputs=SimpleNamespace(desired_wrench=self.weight * np.eye(6)[5]),
         )
 
     def begin_with(self, plan):
@@ -117,3 +122,14 @@ def test_pushes_that_are_no_numbers_stop(press):
     held.law.planned = 40.0
     with pytest.raises(RobotDynamicsError, match="palm of arm 'left' pushes with nan N"):
         steps(np.nan, 40.0, 1)
+
+
+def test_a_palm_above_pushes_less(press):
+    """By the weight that the one below bears, which pushes with its squeeze at least."""
+    steps, held = press
+    held.law.planned, held.law.weight = 40.0, 20.0
+    steps(7.6, 10.1, 1)
+    for left, right, name in ((7.4, 10.1, "left"), (7.6, 9.9, "right")):
+        held.resume(SimpleNamespace(q=np.zeros(0), qd=np.zeros(0), last=np.zeros(0)), held.first)
+        with pytest.raises(RobotDynamicsError, match=f"palm of arm '{name}'"):
+            steps(left, right, 1)
