@@ -164,9 +164,8 @@ class HeldLaw:
         self.tick += 1
         if wrenches is not None:
             squeeze = seen.reference[self.law.internal_columns] + seen.added_internal_force
-            load = (self._to_tools @ seen.outputs.desired_wrench)[
-                _Z::6
-            ]  # less for one above another
+            load = (self._to_tools @ seen.outputs.desired_wrench)[_Z::6]
+            # A palm above another one pushes less than it squeezes; the one below may push more.
             planned = self._to_pushes @ squeeze + np.minimum(load, 0.0)
             grip = np.stack([wrenches[:, _Z], planned])
             before = grip if self._grip is None else self._grip
