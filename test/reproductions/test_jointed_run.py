@@ -35,7 +35,7 @@ def test_figures_are_those_of_the_worse_part():
     force = np.zeros((ticks, 3))
     force[10, 0], force[150, 1] = 7.0, 1.0
     none = np.zeros((ticks, 1))
-    record = JointedRecord(1e-3, error, none, none, force, force, none, none, none, 0.0, 0, 1.0)
+    record = JointedRecord(1e-3, error, none, none, force, force, none, none, none, 0.0, 1.0)
     figures = record.figures()
     assert_allclose(figures["position [mm]"], 2.0)
     assert_allclose(figures["orientation [mrad]"], 5.0)
