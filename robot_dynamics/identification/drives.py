@@ -11,8 +11,8 @@ The constant k of a joint is 1 if its drive gives the commanded torque, and nega
 position have opposite signs. D is the time from a command to its effect in the measured positions:
 delays of command and of measurement act alike, and only their sum shows.
 
-Noise of the commands counts k times, beside that of ID. It would draw k to 0, the more the less
-torque a joint needs: commands of a light joint show friction and noise. The factor of k is
+Noise of the commands counts k times, beside that of ID. It would draw k to 0, most of all for
+light joints, whose commands show little but friction and noise. The factor of k is
 therefore the part of the commands that ID and friction explain, in a Gauss-Newton iteration of
 weighted total least squares (Fuller, Measurement Error Models, 1987).
 """
@@ -67,8 +67,8 @@ class ArmDrives:
     def constants(self) -> tuple[Array, Array]:
         """Given over commanded torque (n,), and standard deviations (n,).
 
-        Of a constant below 1 the deviation is at least that of a constant of 1: the motion may
-        not tell them apart, although the fit of the smaller one is the sharper one.
+        The deviation of a constant below 1 is at least that of a constant of 1: the fit of a
+        smaller constant looks more certain, although the motion may not tell it from 1.
         """
         k, deviations = self._of("torque constant")
         return k, np.maximum(deviations, self.least_deviations)
@@ -176,7 +176,7 @@ class DriveEquations:
                 break
         described = x.copy()
         described[:n] = 1.0
-        # As far as the motion shows whether constants are 1, with the residuals of the fit.
+        # Deviations that constants of 1 would have in this motion, with the residuals of the fit.
         least = fit_about(described, noisy=False)
         least_deviations = least.deviations[:n] * max(fit.factor, 1.0) / max(least.factor, 1.0)
         unexplained = [self._unexplained(pieces, one, filters.period) for one in (described, x)]

@@ -31,6 +31,9 @@ def test_palms_that_hold_push():
         require_grip({1: "right"}, np.array([80.0, 9.9]), planned)
 
 
+NOW = SimpleNamespace(q=np.zeros(0), qd=np.zeros(0), last=np.zeros(0))
+
+
 class _Law:
     """A law of two palms on opposite sides, whose internal force is their squeeze."""
 
@@ -96,10 +99,9 @@ def test_a_resumed_grip_is_judged_by_new_pushes(press):
     held.law.planned = 40.0
     with pytest.raises(RobotDynamicsError, match="palm of arm 'left'"):
         steps(0.0, 40.0, 1)
-    now = SimpleNamespace(q=np.zeros(0), qd=np.zeros(0), last=np.zeros(0))
-    held.resume(now, held.first)
+    held.resume(NOW, held.first)
     steps(40.0, 40.0, 1)
-    held.resume(now, held.first)
+    held.resume(NOW, held.first)
     with pytest.raises(RobotDynamicsError, match="palm of arm 'left'"):
         steps(0.0, 40.0, 1)
 
@@ -130,6 +132,6 @@ def test_a_palm_above_pushes_less(press):
     held.law.planned, held.law.weight = 40.0, 20.0
     steps(7.6, 10.1, 1)
     for left, right, name in ((7.4, 10.1, "left"), (7.6, 9.9, "right")):
-        held.resume(SimpleNamespace(q=np.zeros(0), qd=np.zeros(0), last=np.zeros(0)), held.first)
+        held.resume(NOW, held.first)
         with pytest.raises(RobotDynamicsError, match=f"palm of arm '{name}'"):
             steps(left, right, 1)
